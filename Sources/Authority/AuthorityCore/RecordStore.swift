@@ -112,10 +112,10 @@ package protocol SessionTable {
     func sessions(
         of user: UserID?, _ choice: SessionChoice, _ slice: ListSlice
     ) throws(AuthorityError) -> [SessionRecord]
-    /// Every pending and active session of a user, the oldest first. The list is complete, because
-    /// callers end all of them.
+    /// Every pending, active and renewable session of a user, the oldest first. The list is
+    /// complete, because callers end all of them.
     func ownSessions(of user: UserID) throws(AuthorityError) -> [SessionRecord]
-    /// The same, but only sessions that live on no board, even if they name an installation.
+    /// The pending and active ones that live on no board, even if they name an installation.
     func sessionsOffBoards(of user: UserID) throws(AuthorityError) -> [SessionRecord]
     /// Active sessions that passed one of their limits; at most `limit`.
     func expiredSessions(

@@ -119,14 +119,14 @@ extension SessionLife {
 
     /// Only a new provisioning brings an ended session back. The board may learn that a session
     /// ended before it learns why. The reason is then `revoked` until the authority gives another
-    /// one. An expired session that could be renewed may still be revoked.
+    /// one. An expired session could be renewed, so another reason may follow.
     private func afterGone(_ event: SessionEvent) -> SessionLife {
         switch event {
         case .provisioned: .available
         case .unreadable: .unreadable
         case .ended(let end):
-            self == .over(.revoked) || self == .unreadable
-                || (self == .over(.expired) && end == .revoked) ? .over(end) : self
+            self == .over(.revoked) || self == .over(.expired) || self == .unreadable
+                ? .over(end) : self
         case .restored, .contact, .uplinkLost, .graceEnded, .graceRegained, .expiryReached,
             .expiryUnreached: self
         }

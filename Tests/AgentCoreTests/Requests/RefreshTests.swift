@@ -84,6 +84,28 @@ struct RefreshTests {
         #expect(try bench.grant(message, generation: 3).commits.isEmpty)
     }
 
+    @Test("brings tokens alone: an end that was changed meanwhile stays, also after a restart")
+    func tokensAlone() throws {
+        var (bench, _, message) = try refreshing()
+        let before = try #require(try bench.store.load().session?.session)
+        var shorter = before
+        shorter.expiresAt = bench.wall + .seconds(3600)
+        bench.handle(.inbox(try bench.authority.seal(
+            .updated(sequence: 101, session: shorter, scope: nil), at: bench.wall)))
+        try bench.restart()
+        bench.handle(.started)
+        bench.connect()
+        let tokens = try bench.authority.tokens(for: before, generation: 2, at: bench.wall)
+        var result = Reply.Result()
+        result.session = before
+        result.accessToken = tokens.access
+        result.refreshToken = tokens.refresh
+        try bench.reply(message, .result(result))
+        let held = try #require(try bench.store.load().session)
+        #expect(held.tokens.refresh.reveal() == "rt:secret-Session001-2")
+        #expect(held.session.expiresAt?.seconds == shorter.expiresAt?.seconds)
+    }
+
     @Test("waits with no second one while the first is open")
     func single() throws {
         var (bench, _, message) = try refreshing()

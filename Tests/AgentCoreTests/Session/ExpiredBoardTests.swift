@@ -57,13 +57,46 @@ struct ExpiredBoardTests {
         var bench = try expired()
         bench.connect()
         let effects = try renew(&bench, "bob")
+        try expectForbidden(bench, effects)
+        #expect(bench.store.writes.count == 1)
+    }
+
+    private func expectForbidden(_ bench: Bench, _ effects: [AgentEffect]) throws {
         #expect(effects.commits.isEmpty)
         guard case .provisionRejected(_, let error) = try bench.sent(effects).first?.body else {
             Issue.record("no rejection")
             return
         }
         #expect(error.is(.forbidden))
-        #expect(bench.store.writes.count == 1)
+    }
+
+    @Test("refuses to be renewed after a sign-out on it, and takes a claim",
+          arguments: [false, true])
+    func signedOut(isExpired: Bool) throws {
+        var bench = try isExpired ? expired() : Bench()
+        if !isExpired { try bench.provision() }
+        let out = bench.handle(.control(.logout, connection: 7))
+        #expect(out.states == ["signed-out"])
+        for _ in 0..<2 {
+            let sent = try bench.sent(bench.connect())
+            let first = try renew(&bench)
+            try expectForbidden(bench, first)
+            // The authority knows of the sign-out now, and seals a renewal anyway.
+            if let message = sent.first {
+                try bench.reply(message, .error(Refusal(.invalidSession, "over")))
+                let again = try renew(&bench)
+                try expectForbidden(bench, again)
+            }
+            try bench.restart()
+            #expect(bench.handle(.started).states == ["signed-out"])
+        }
+        let claim = try bench.pair()
+        bench.connect()
+        let provision = try bench.authority.provision(
+            session: "Session003", sequence: 102, at: bench.wall)
+        let effects = bench.handle(.inbox(try bench.authority.seal(
+            .provision(provision), claim: claim, at: bench.wall)))
+        #expect(effects.states == ["available"])
     }
 
     @Test("says once it is revoked that it must be paired again")

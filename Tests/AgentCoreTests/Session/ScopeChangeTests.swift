@@ -106,6 +106,30 @@ struct ScopeChangeTests {
         #expect(try bench.store.load().session?.lastBeforeScope == 1)
     }
 
+    @Test("is not undone by a reply that was sealed before it, nor is a changed end")
+    func lateReply() throws {
+        var bench = try settled()
+        let beat = try #require(try bench.sent(bench.run(for: .seconds(200))).first)
+        let before = try #require(try bench.store.load().session?.session)
+        var shorter = before
+        shorter.expiresAt = bench.wall + .seconds(3600)
+        let (narrow, wide) = (try scope(Self.deny), try scope("{}"))
+        let sent = try bench.sent(bench.handle(.inbox(try bench.authority.seal(
+            .updated(sequence: 101, session: shorter, scope: narrow)))))
+        #expect(sent.map(\.body.name) == ["confirmed", "authenticate"])
+        let next = try #require(sent.last)
+        #expect(next.id != beat.id)
+        let late = try bench.answer(beat) {
+            $0.session = before
+            $0.scope = wide
+        }
+        #expect(late.commits.isEmpty)
+        let held = try #require(try bench.store.load().session)
+        #expect(held.scope == narrow)
+        #expect(held.session.expiresAt?.seconds == shorter.expiresAt?.seconds)
+        #expect(try !bench.answer(next).commits.isEmpty)
+    }
+
     @Test("by a provisioning judges all that waits, unless the scope is the one in force")
     func provisioning() throws {
         var bench = try settled()

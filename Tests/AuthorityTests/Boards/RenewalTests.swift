@@ -136,7 +136,6 @@ struct RenewalTests {
         switch state {
         case "disabled":
             _ = try await house.authority.setEnabled(false, user: "bob", by: asking)
-            words = "cannot log in any more"
         case "renewed":
             _ = try await renew(live, by: asking)
             words = "a renewal waits"
@@ -161,23 +160,77 @@ struct RenewalTests {
     }
 
     @Test("ends with a revocation or a release: the board is told, and then has no login",
-          arguments: [true, false])
-    func blocked(isReleased: Bool) async throws {
+          arguments: ["revoked", "released", "all revoked", "disabled", "new password"])
+    func blocked(how: String) async throws {
         let (house, bob, live) = try await expired()
+        let ada = try await house.login()
         _ = try await renew(live, by: bob)
-        if isReleased {
-            try await house.authority.release(live.board.installation, by: bob)
-        } else {
-            try await house.authority.revoke(live.session, by: bob)
+        switch how {
+        case "revoked": try await house.authority.revoke(live.session, by: bob)
+        case "released": try await house.authority.release(live.board.installation, by: bob)
+        case "all revoked":
+            _ = try await house.authority.revokeAll(of: "bob", keepsBoards: false, by: ada)
+        case "disabled": _ = try await house.authority.setEnabled(false, user: "bob", by: ada)
+        default: try await newPassword(house, keepsBoards: false)
         }
         let message = try live.board.open(
             #require(try await house.retained(live.board)), from: live.sealKey)
         guard case .revoked(_, live.session, "revoked") = message.body else { throw NotThat() }
-        await expectRefusal(isReleased ? .notFound : .forbidden) {
-            try await renew(live, by: bob)
+        await expectRefusal(how == "released" ? .notFound : .forbidden) {
+            try await renew(live, by: ada)
         }
         _ = try await live.say(.sessionEnded(re: message.id, session: live.session))
         #expect(try await desired(live).login == nil)
+    }
+
+    private func newPassword(_ house: House, keepsBoards: Bool) async throws {
+        try await house.authority.setPassword(
+            SecretBytes("another password"), of: "bob", actor: "console",
+            keepsBoards: keepsBoards)
+    }
+
+    @Test("outlasts a new password that keeps the boards")
+    func kept() async throws {
+        let (house, bob, live) = try await expired()
+        _ = try await renew(live, by: bob)
+        try await newPassword(house, keepsBoards: true)
+        #expect(try await accept(live).authenticate().result != nil)
+    }
+
+    @Test("is over once a used refresh token comes back; a repeated request is none of that")
+    func reuse() async throws {
+        let house = try await House()
+        let live = try await house.provisioned(BoardDouble(), by: house.addUser("bob"))
+        let (spent, id) = (live.provision.tokens.refresh, try MessageID.fresh())
+        #expect(try await live.ask(.refresh(spent), id: id).result != nil)
+        for span in [day * 400, .seconds(3600)] {
+            house.clock.advance(span)
+            while try await house.authority.sweep() {}
+        }
+        let bob = try await house.login("bob")
+        #expect(try await live.ask(.refresh(spent), id: id).errorCode == 209)
+        #expect(try await view(live, by: bob).isRenewable)
+        #expect(try await house.audit("session.reuse").isEmpty)
+        _ = try await renew(live, by: bob)
+        for _ in 0..<2 { #expect(try await live.ask(.refresh(spent)).errorCode == 209) }
+        #expect(try await house.audit("session.reuse").count == 1)
+        let message = try live.board.open(
+            #require(try await house.retained(live.board)), from: live.sealKey)
+        guard case .revoked(_, live.session, "reuse") = message.body else { throw NotThat() }
+        await expectRefusal(.forbidden) { try await renew(live, by: bob) }
+    }
+
+    @Test("needs the right to claim, and keeps a name that the board was given meanwhile")
+    func rights() async throws {
+        let (house, bob, live) = try await expired()
+        let ada = try await house.login()
+        _ = try await house.authority.change("bob", UserChange(mayClaim: false), by: ada)
+        await expectRefusal(.forbidden) { try await renew(live, by: bob) }
+        _ = try await renew(live, by: ada)
+        let name = try #require(BoardName("shed"))
+        _ = try await house.authority.rename(live.board.installation, to: name, by: bob)
+        _ = try await accept(live)
+        #expect(try await view(live, by: house.login("bob")).name == "shed")
     }
 
     @Test("that waits gives way to a person at the board; an unaccepted claim leaves the login")

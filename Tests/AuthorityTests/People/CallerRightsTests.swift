@@ -312,7 +312,7 @@ struct RestrictedCallerTests {
             case .ownBoards, .board, .claimState, .openClaims, .identities, .explain,
                 .ownAlerts:
                 #expect(verdict == (restricted ? .nothing : .allowed))
-            case .claim:
+            case .claim, .renew:
                 #expect(isRefused == (restricted || !(mayClaim || administrator)))
             default:
                 #expect(isRefused == restricted)

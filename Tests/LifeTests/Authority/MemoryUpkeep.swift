@@ -20,7 +20,7 @@ extension MemoryTransaction {
 
     func ownSessions(of user: UserID) -> [SessionRecord] {
         tables.sessions.values.map(\.record)
-            .filter { $0.session.user == user && $0.state != .ended }
+            .filter { $0.session.user == user && ($0.state != .ended || $0.isRenewable) }
             .sorted { ($0.session.createdAt, "\($0.id)") < ($1.session.createdAt, "\($1.id)") }
     }
 

@@ -92,7 +92,8 @@ extension Agent {
             guard let session = result.session, let access = result.accessToken,
                 let refresh = result.refreshToken, held.mayBecome(session)
             else { throw InboxFault("an answer about another session") }
-            held.session = session
+            // The reply may be older than an update, so only heartbeats and updates change the
+            // session.
             held.tokens.refresh = refresh
             held.pendingRefresh = nil
             take(access, into: &held, under: trust, now: now, at: instant)

@@ -62,6 +62,14 @@ extension Agent {
         transmit(id, .authenticate, at: instant)
     }
 
+    /// Begins a new heartbeat in place of the one that waits for its answer. That answer may have
+    /// been sealed before the update that was just taken, and would undo it.
+    mutating func replaceHeartbeat(at instant: Instant) {
+        guard let open = requests.pending.first(where: { $0.kind == .authenticate }) else { return }
+        requests.finish(open.id)
+        if uplink.isReady { beginHeartbeat(at: instant) }
+    }
+
     /// Begins a refresh. Its id is durable before the request is sent, so that the same request
     /// can always be repeated. A refused refresh keeps its id, because the refusal may be older
     /// than a lost answer.

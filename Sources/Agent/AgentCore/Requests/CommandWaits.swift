@@ -107,6 +107,7 @@ extension Agent {
             // Without the token the authority cannot be informed. Delete the rest of the session
             // anyway.
             endSession(.signedOut, at: instant)
+            if session.life == .over(.expired) { signOutExpired(at: instant) }
             return tell(connection, isUnreadable ? .offline : .over, at: instant)
         }
         session.signOutTries = SignOutTries()
@@ -118,6 +119,13 @@ extension Agent {
             return tell(connection, .late, at: instant)
         }
         hurry(at: instant)
+    }
+
+    /// A sign-out of an expired session: the board refuses to be renewed from now on.
+    private mutating func signOutExpired(at instant: Instant) {
+        learnWhyItEnded(SessionEnd.signedOut.rawValue)
+        emit(.commit([.memory(records.memory)]))
+        publishSessionIfChanged(at: instant)
     }
 
     private static let tooMany = Refusal(.rateLimit, "too many commands wait for the authority")

@@ -120,7 +120,7 @@ extension Agent {
 
     /// Records why the session ended. A 209 does not contain a reason; a revocation message may
     /// follow with it.
-    private mutating func learnWhyItEnded(_ reason: String) {
+    mutating func learnWhyItEnded(_ reason: String) {
         guard let end = SessionEnd(rawValue: reason) else { return }
         session.take(.ended(end))
         if case .over(let end) = session.life { records.memory.ended = end.reason }
@@ -141,11 +141,13 @@ extension Agent {
         // the same number.
         let read = try scope.map { document throws(InboxFault) in try readScope(document) }
         let taken = try takeSequence(sequence, told: message.issuedAt, update: message.id)
+        let isChange = session != held.session || scope.map { $0 != held.scope } ?? false
         if let scope, let read { adopt(read, scope, into: &held) }
         held.session = session
         records.session = held
         emit(.commit(taken + [.session(held)]))
         confirm(message.id, of: session, at: instant)
+        if isChange { replaceHeartbeat(at: instant) }
         tellGrantsIfNew()
         publishSessionIfChanged(at: instant)
     }

@@ -68,6 +68,9 @@ extension Agent {
         if mode == .auth, records.trust?.user != provision.user.objectID {
             throw Refusal(.forbidden, "another user needs a claim secret")
         }
+        if mode == .auth, records.memory.signOut != nil || records.memory.ended == .signedOut {
+            throw Refusal(.forbidden, "after a sign-out on the board it needs a claim secret")
+        }
         if let scope = provision.scope { try examine(scope) }
         if let uri = provision.broker?.uri, (try? BrokerURI(uri)) == nil {
             throw refusal("its broker's URI cannot be read")

@@ -62,7 +62,7 @@ struct CallerRights: Equatable, Sendable {
                 : .refused(Refusal(.forbidden, "only an administrator may do this"))
         }
         if isRestricted { return judgeRestricted(deed) }
-        if deed == .claim, !mayClaim, !isAdministrator {
+        if deed == .claim || deed == .renew, !mayClaim, !isAdministrator {
             return .refused(
                 Refusal(
                     .forbidden, "an administrator has not allowed you to claim boards",

@@ -100,13 +100,15 @@ extension Authority {
     ) throws(AuthorityError) {
         let old = try transaction.board(claim.installation)
         // The new owner must not read reports and events of an earlier owner.
+        // A board may be renamed while its renewal waits.
+        let name = claim.renews == nil ? claim.boardName : old?.name ?? claim.boardName
         let isNew = old?.owner != claim.claimant || old?.released == true
         if isNew {
             try transaction.forgetReport(of: claim.installation)
             try transaction.forgetTimeline(of: claim.installation, but: claim.session)
         }
         try transaction.save(BoardRecord(
-            installation: claim.installation, name: claim.boardName, deviceKey: claim.deviceKey,
+            installation: claim.installation, name: name, deviceKey: claim.deviceKey,
             owner: claim.claimant, released: false, lastSeen: now,
             ownedSince: isNew ? now : old?.ownedSince ?? now))
         for user in Set([claim.claimant, old?.owner].compactMap { $0 }) {

@@ -123,7 +123,7 @@ extension Authority {
         return subject.view
     }
 
-    /// Ends the user's open claims. Renewals stay: they need no right to claim.
+    /// Ends the user's open claims. A renewal that waits stays: the board is the user's already.
     private func endClaims(
         of user: UserID, actor: String, _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) {

@@ -79,10 +79,10 @@ extension Authority {
     }
 
     /// Takes an expired board the login with which it could be renewed, and cancels its renewal.
-    /// The board receives a revocation, as one whose session was alive.
+    /// The board receives a revocation, as one whose session is alive.
     func withdraw(
-        _ expired: SessionRecord, actor: String, _ transaction: any AuthorityTransaction,
-        at now: Timestamp
+        _ expired: SessionRecord, reason: UnavailableReason = .revoked, actor: String,
+        _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) {
         if let board = expired.board, let open = try transaction.openClaim(on: board),
             open.renews != nil
@@ -90,20 +90,20 @@ extension Authority {
             try close(open, as: .cancelled, detail: "", actor: actor, transaction, at: now)
         }
         try endAndTell(
-            expired, reason: UnavailableReason.revoked.rawValue, actor: actor, transaction,
-            at: now)
+            expired, reason: reason.rawValue, actor: actor, transaction, at: now)
     }
 
     /// Whether a board has not answered a revocation yet. It receives the revocation with its
     /// present login.
     ///
-    /// A board that signed out by itself has nothing to answer. After reuse, the first answer
+    /// A board that signed out by itself has nothing to answer. An expired one may answer later:
+    /// its login comes back if the claim fails. After reuse, the first answer
     /// leaves the other machine `replyLifetime` to learn of the end.
     func awaitsAnswer(
         from board: InstallationID, _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) -> Bool {
         guard let departing = try transaction.departing(on: board),
-            let endNotice = departing.endNotice, endNotice.payload != nil
+            let endNotice = departing.endNotice, endNotice.payload != nil, !departing.isRenewable
         else { return false }
         return departing.endReason != UnavailableReason.reuse.rawValue
             || endNotice.until > now + AuthorityRules.replyLifetime
@@ -160,7 +160,7 @@ extension Authority {
                 try endAndTell(record, reason: reason, actor: actor, transaction, at: now)
             case .pending:
                 try cancelClaim(of: record, actor: actor, transaction, at: now)
-            case .ended: break
+            case .ended: try withdraw(record, actor: actor, transaction, at: now)
             }
         }
         return records.count

@@ -22,16 +22,16 @@ extension BoardRequest {
             return try aheadRefresh(
                 of: presented.family, "a refresh token is newer than the store")
         }
-        guard !family.invalidated, record.isLive(at: now, under: authority.rules.lifetimes) else {
-            return try replyLapsed(record)
+        let isLive = !family.invalidated
+            && record.isLive(at: now, under: authority.rules.lifetimes)
+        let isSpent = presented.generation < family.generation
+        let isRepeated = isSpent && presented.generation == family.generation - 1
+            && family.lastRequest == message.id
+        if isSpent, !isRepeated, isLive || record.isRenewable {
+            return try theft(presented.generation, of: family, record)
         }
-        if presented.generation == family.generation {
-            return try rotate(family, of: record)
-        }
-        if presented.generation == family.generation - 1, family.lastRequest == message.id {
-            return try successor(of: family, record)
-        }
-        return try theft(presented.generation, of: family, record)
+        guard isLive else { return try replyLapsed(record) }
+        return isSpent ? try successor(of: family, record) : try rotate(family, of: record)
     }
 
     /// Only this authority can make a token that verifies. So this token names no session at all.
@@ -74,6 +74,7 @@ extension BoardRequest {
     }
 
     /// A used token came back with another request: somebody else has it, too. Ends the session.
+    /// An expired session cannot be renewed any more.
     private func theft(
         _ generation: UInt64, of found: RefreshFamily, _ record: SessionRecord
     ) throws(AuthorityError) -> BoardAnswer {
@@ -85,9 +86,8 @@ extension BoardRequest {
             detail: "refresh token \(generation) was presented again by request \(message.id) "
                 + "at \(now.seconds); token \(found.generation - 1) was spent by request \(last) "
                 + "at \(at)"))
-        try authority.endAndTell(
-            record, reason: UnavailableReason.reuse.rawValue, actor: "authority", transaction,
-            at: now)
+        try authority.withdraw(
+            record, reason: .reuse, actor: "authority", transaction, at: now)
         return try replyOver()
     }
 }

@@ -119,7 +119,8 @@ extension StoreTransaction {
             let piece = try map(
                 try rows(
                     """
-                    SELECT * FROM sessions WHERE user_id = ? AND state <> 'ended'
+                    SELECT * FROM sessions WHERE user_id = ? AND (state <> 'ended'
+                        OR (end_notice_until IS NOT NULL AND end_reason = 'expired'))
                         AND (created_at, id) > (?, ?)
                     ORDER BY created_at, id LIMIT \(Self.piece)
                     """,
