@@ -99,15 +99,15 @@ def test_nobody_comes_in_without_a_password(board, user, password):
 def test_outcomes_never_go_to_anothers_folder(board):
     claimed = board.live()
     thermo, door = board.app("thermo"), board.app("door")
-    door.link.publish(topics.app("door", "create", "Reading"), b"good",
-                      response_topic=topics.app("thermo", "answers"), correlation=b"mine")
-    board.wait_data(claimed, b"good")
-    door.link.publish(topics.app("door", "create", "_User"), b"bad",
-                      response_topic=topics.app("thermo", "answers"), correlation=b"mine")
-    assert door.wait_rejected()["code"] == 119
+    for payload in (b"first", b"second"):
+        door.link.publish(topics.app("door", "create", "Reading"), payload,
+                          response_topic=topics.app("thermo", "answers"), correlation=b"mine")
+    refused = door.wait_rejected()
+    assert (refused["code"], refused["rule"]) == (105, "builtin:topic")
     assert "seq" in thermo.write("Reading", b"after")
+    assert board.wait_data(claimed, b"after").user["seq"] == "1"
     assert [m for m in thermo.link.heard if m.correlation == b"mine"] == []
-    assert [(r["app"], r["count"]) for r in board.status()["refusals"]] == [("door", 1)]
+    assert [(r["app"], r["count"]) for r in board.status()["refusals"]] == [("door", 2)]
 
 
 def test_the_shipped_list_lets_the_agent_read_what_the_broker_drops(board):

@@ -51,7 +51,7 @@ def test_a_scope_is_in_force_within_a_second_and_across_a_restart(house, measure
     assert "seq" in board.app("door").write("Door")
     said = change(house, board, READINGS)
     measure.milliseconds("sessions scope: in force on the board after", time.monotonic() - begun)
-    assert "changed; waiting for the board" in said and "in force on the board" in said
+    assert "; waiting for the board" in said and "in force on the board" in said
     shown = house.show(session)
     assert shown["scope"] == READINGS and not shown["scopePending"]
     assert board.thermo.write("Door")["rule"] == "scope:default"
@@ -75,7 +75,7 @@ def test_what_waits_is_judged_again_and_dead_letters_have_a_name(house):
     until(lambda: not board.is_online(), "the board to be away", 60)
     given = fill(board, ("Reading", "Alarm"))
     said = change(house, board, READINGS, "--wait", "1s")
-    assert "changed; waiting for the board" in said and "has not confirmed it" in said
+    assert "; waiting for the board" in said and "has not confirmed it" in said
     assert is_pending(house, session)
     listed = next(b for b in house.admin.http("GET", "/postern/v1/boards")[1]["results"]
                   if b["installationId"] == board.iid)

@@ -47,7 +47,7 @@ struct LifeCommandTests {
         try await Person.loggedIn { person in
             let file = try person.write("scope.json", text)
             #expect(await person.types("sessions scope sEsS000002 \(file)") == """
-                ! ✓ changed; waiting for the board
+                ! ✓ changed sEsS000002 of alice on greenhouse (3f1f7c0e); waiting for the board
                 ! ✓ in force on the board
                 [0]
                 """)

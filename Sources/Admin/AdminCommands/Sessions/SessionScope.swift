@@ -28,9 +28,9 @@ extension SessionsCommand {
             let client = try place.login(in: surroundings).client
             let session = try await client.session(named: id)
             var row = try decode(try await client.own(
-                .put, "/sessions/\(session)/scope", scope.json.asObject ?? [:]))
+                .put, "/sessions/\(session.session.objectID)/scope", scope.json.asObject ?? [:]))
             if row.isScopePending {
-                surroundings.step(true, "changed; waiting for the board")
+                surroundings.step(true, "changed \(session.words); waiting for the board")
                 row = try await follow(row, client)
             }
             if row.isScopePending {
