@@ -177,7 +177,9 @@ extension EventHub {
         do throws(AuthorityError) {
             // First end the streams that may receive nothing more.
             if turn.news { hasChanged = false }
-            if turn.sessions { try await endStreams() }
+            // After a pause of this process the last check is old, and the store is not away.
+            let isLate = ContinuousClock.now - lastCheck > Self.trust / 2
+            if turn.sessions || isLate { try await endStreams() }
             if turn.news { try await tellNews() }
             try await tellData(
                 boards.takeReadings(),
