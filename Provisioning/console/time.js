@@ -22,6 +22,7 @@ const units = [[86400, "day"], [3600, "hour"], [60, "minute"], [1, "second"]];
 /** A span in one unit: `3 hours`. `up` 0.5 rounds to the nearest unit; 0 rounds down. */
 export function span(seconds, up = 0) {
   const rounded = Math.max(0, Math.round(seconds));
+  if (rounded === 31536000) return "1 year";
   const [size, name] = units.find(([size]) => rounded >= size * (size === 86400 ? 2 : 1))
     ?? units[3];
   const count = size === 1 ? rounded : Math.floor(rounded / size + up);
@@ -62,9 +63,7 @@ function refresh() {
 setInterval(refresh, 1000);
 document.addEventListener("visibilitychange", refresh);
 
-const option = seconds => ({
-  value: String(seconds), label: seconds === 31536000 ? "1 year" : span(seconds, 0.5),
-});
+const option = seconds => ({ value: String(seconds), label: span(seconds, 0.5) });
 
 /** The durations of a session to choose from, in seconds; `longest` is the authority's limit. */
 export function durations(longest) {

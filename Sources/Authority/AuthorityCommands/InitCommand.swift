@@ -62,8 +62,8 @@ struct InitCommand: AsyncParsableCommand {
     /// When the session of a board ends: `[session]` in `authority.toml`.
     static func whenSessionsEnd(_ lifetimes: LifetimePolicy) -> String {
         let ends = [
-            lifetimes.absolute.map { "\(DurationText.print($0)) after it was made" },
-            lifetimes.idle.map { "\(DurationText.print($0)) after the board was last heard" },
+            lifetimes.absolute.map { "\($0.words) after it was made" },
+            lifetimes.idle.map { "\($0.words) after the board was last heard" },
         ].compactMap(\.self)
         return ends.isEmpty ? "a board's session ends only when somebody ends it"
             : "a board's session ends \(ends.joined(separator: ", or ")); see [session]"

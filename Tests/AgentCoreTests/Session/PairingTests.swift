@@ -86,7 +86,7 @@ struct PairingTests {
         #expect(longestPause(&bench) <= .milliseconds(3100))
         bench.pass(.seconds(600))
         #expect((Duration.seconds(5)...(.milliseconds(10_100))).contains(longestPause(&bench)))
-        // Whoever asks for the code again waits for the board again.
+        // A person who asks for the code again waits for the board again.
         _ = try pair(&bench)
         #expect(longestPause(&bench) <= .milliseconds(3100))
     }

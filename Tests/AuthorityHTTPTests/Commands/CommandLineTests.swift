@@ -161,7 +161,7 @@ struct CommandLineTests {
                 ! ✓ sealed and sent: session sEsS000002
                 ! ✓ opened by the board
                 ! ✓ session available; it ends 2023-11-14 23:13 (in 58 min), \
-                or 365 d after the board was last heard
+                or 1 year after the board was last heard
                 ! next: a program on the board writes, and `postern watch` shows what arrives; \
                 `sudo postern-agent-app add NAME` on the board makes its login
                 {"claimId":"\(StubFrontend.claimID)","expiresAt":1700000600,\

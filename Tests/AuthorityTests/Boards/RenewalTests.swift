@@ -159,7 +159,7 @@ struct RenewalTests {
         #expect(try await renew(live, by: bob).id != claim.id)
     }
 
-    @Test("ends with a revocation or a release: the board is told, and then has no login",
+    @Test("ends with a revocation or a release: the board learns it, and then has no login",
           arguments: ["revoked", "released", "all revoked", "disabled", "new password"])
     func blocked(how: String) async throws {
         let (house, bob, live) = try await expired()

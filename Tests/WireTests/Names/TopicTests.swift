@@ -182,7 +182,7 @@ struct BusTopicTests {
         }
     }
 
-    @Test("of refusals are told from an app's other topics", arguments: [
+    @Test("of refusals differ from an app's other topics", arguments: [
         ("postern/app/thermo/rejected", true), ("postern/app/thermo/x/rejected", false),
         ("postern/app/rejected", false), ("postern/app/thermo/unrejected", false),
         ("postern/app/thermo/rejected/x", false), ("other/app/thermo/rejected", false),

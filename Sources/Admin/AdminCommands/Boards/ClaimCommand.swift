@@ -134,7 +134,7 @@ struct ClaimCommand: Verb {
     ) async throws(CommandFailure) -> String {
         let info = try await client.own(.get, "/info")
         let idle = info.members["idleSessionSeconds"]?.asInteger.map {
-            "\(TimeText.span($0)) after the board was last heard"
+            "\(Duration.seconds($0).words) after the board was last heard"
         }
         let end = row.session.expiresAt.map { surroundings.times.show($0) }
         let ends = [end, idle].compactMap(\.self)

@@ -3,16 +3,11 @@ import Wire
 
 /// The sentences of alerts.
 enum AlertText {
-    /// `2026-11-25 08:01 UTC`.
-    static func time(_ time: Timestamp) -> String {
-        ParseDate.print(time).prefix(16).replacing("T", with: " ") + " UTC"
-    }
-
     static func ending(
         _ board: WatchedBoard, _ outlook: SessionOutlook, at now: Timestamp
     ) -> String {
         let text = "The session of \(board.name) ends in \(rounded(outlook.endsAt - now)), at "
-            + time(outlook.endsAt)
+            + outlook.endsAt.words
         return outlook.cause == .idle ? text + ", if the board is not heard before" : text
     }
 
@@ -36,11 +31,11 @@ enum AlertText {
     }
 
     static func offline(_ board: WatchedBoard, since heard: Timestamp) -> String {
-        "\(board.name) is offline: it was last heard at \(time(heard))"
+        "\(board.name) is offline: it was last heard at \(heard.words)"
     }
 
     static func silent(_ board: WatchedBoard, since data: Timestamp) -> String {
-        "\(board.name) is connected, but has sent no data since \(time(data))"
+        "\(board.name) is connected, but has sent no data since \(data.words)"
     }
 
     static func refusals(_ board: WatchedBoard, _ count: Int64) -> String {
@@ -48,7 +43,7 @@ enum AlertText {
     }
 
     static func queue(_ board: WatchedBoard, _ count: Int64, since oldest: Timestamp) -> String {
-        "\(count) messages wait on \(board.name), the oldest since \(time(oldest)): "
+        "\(count) messages wait on \(board.name), the oldest since \(oldest.words): "
             + "the broker does not take them"
     }
 

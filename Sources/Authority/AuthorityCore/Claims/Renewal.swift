@@ -1,4 +1,5 @@
 package import Sessions
+import Wire
 
 /// Gives a board whose session expired a new one from afar. Source: the wire contract, Renewal.
 extension Authority {
