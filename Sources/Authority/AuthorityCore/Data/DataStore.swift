@@ -1,0 +1,86 @@
+package import Gate
+package import Sessions
+
+/// The records that boards sent, bounded by age and size. It is separate from the store of
+/// sessions: if it is full, slow or away, no session suffers.
+///
+/// Every read names the owner. A record of another owner is not found.
+package protocol DataStore: Sendable {
+    /// Stores the records in one commit. They are durable when it returns. A record whose board and
+    /// sequence are stored is counted and not stored again.
+    func keep(_ records: [OwnedRecord]) async throws(AuthorityError) -> KeepCount
+
+    /// Records in order of `writtenAt`, then board, then sequence.
+    func records(_ query: RecordQuery) async throws(AuthorityError) -> [DataRecord]
+
+    /// Objects of one class. See `ObjectQuery`.
+    func objects(_ query: ObjectQuery) async throws(AuthorityError) -> ObjectPage
+
+    /// Nil if the object does not exist, or was deleted.
+    func object(
+        _ id: RecordID, of className: ClassName, owner: UserID
+    ) async throws(AuthorityError) -> DataObject?
+
+    /// The numbers of one field of one board, a bucket for each step of time that has any.
+    func series(_ query: SeriesQuery) async throws(AuthorityError) -> [SeriesBucket]
+
+    /// The fields that a board has sent, each with its newest value.
+    func newest(
+        of board: InstallationID, owner: UserID
+    ) async throws(AuthorityError) -> [NewestValue]
+
+    /// Deletes the records of a board that this owner has.
+    func delete(board: InstallationID, owner: UserID) async throws(AuthorityError)
+
+    /// Deletes the oldest records beyond the bounds. Call it often; one call does a bounded amount
+    /// of work and returns whether more is left.
+    func trim(_ bounds: DataBounds, now: Timestamp) async throws(AuthorityError) -> TrimCount
+
+    func usage() async throws(AuthorityError) -> DataUsage
+
+    func close() async throws(AuthorityError)
+}
+
+/// `[data] keep` and `max_bytes`.
+package struct DataBounds: Equatable, Sendable {
+    /// Zero keeps nothing.
+    package let keep: Duration
+    package let maxBytes: Int64
+
+    package init(keep: Duration, maxBytes: Int64) {
+        (self.keep, self.maxBytes) = (keep, maxBytes)
+    }
+}
+
+package struct KeepCount: Equatable, Sendable {
+    package var stored = 0
+    /// Records that were stored before.
+    package var repeated = 0
+
+    package init(stored: Int = 0, repeated: Int = 0) {
+        (self.stored, self.repeated) = (stored, repeated)
+    }
+}
+
+package struct TrimCount: Equatable, Sendable {
+    /// Records that were older than `keep`.
+    package var old = 0
+    /// Records that were deleted because the store was larger than `maxBytes`.
+    package var oversize = 0
+    package var isMore = false
+
+    package init(old: Int = 0, oversize: Int = 0, isMore: Bool = false) {
+        (self.old, self.oversize, self.isMore) = (old, oversize, isMore)
+    }
+}
+
+package struct DataUsage: Equatable, Sendable {
+    package let records: Int64
+    /// The size on disk.
+    package let bytes: Int64
+    package let oldest: Timestamp?
+
+    package init(records: Int64, bytes: Int64, oldest: Timestamp?) {
+        (self.records, self.bytes, self.oldest) = (records, bytes, oldest)
+    }
+}
