@@ -148,8 +148,8 @@ let package = Package(
         ]),
         .swift("AuthorityService", "Authority", [
             "AuthorityBroker", "AuthorityCore", "AuthorityHTTP", "AuthorityStore",
-            "ConfigurationFiles", "Cryptography", "HTTPClient", "LinuxIO", "LogOutput", "MQTT",
-            "MetricsServer", "PostgreSQLClient", "Sessions", "Wire", logging,
+            "ConfigurationFiles", "Cryptography", "Gate", "HTTPClient", "LinuxIO", "LogOutput",
+            "MQTT", "MetricsServer", "PostgreSQLClient", "Sessions", "Wire", logging,
         ]),
         .swift("AuthorityCommands", "Authority", [
             "AuthorityBroker", "AuthorityCore", "AuthorityHTTP", "AuthorityService",

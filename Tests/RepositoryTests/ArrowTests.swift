@@ -42,7 +42,7 @@ private let arrows: [String: [String: Set<String>]] = [
         ],
         "AuthorityService": [
             "AuthorityBroker", "AuthorityCore", "AuthorityHTTP", "AuthorityStore",
-            "ConfigurationFiles", "Cryptography", "Dispatch", "Foundation", "HTTPClient",
+            "ConfigurationFiles", "Cryptography", "Dispatch", "Foundation", "Gate", "HTTPClient",
             "LinuxIO", "LogOutput", "Logging", "MQTT", "MetricsServer", "NIOCore", "NIOPosix",
             "PostgreSQLClient", "Sessions", "Synchronization", "Wire",
         ],

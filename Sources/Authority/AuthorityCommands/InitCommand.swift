@@ -172,6 +172,10 @@ struct FirstConfiguration {
             listen = "0.0.0.0:8883"
             advertise = \(Self.quoted("mqtts://\(place):8883"))
 
+            [data]                      # what boards send is kept for 30 days; "0" keeps nothing
+            keep = "30d"
+            max_bytes = "1 GiB"
+
             """
     }
 

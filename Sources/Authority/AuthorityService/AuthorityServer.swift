@@ -28,6 +28,8 @@ package struct AuthorityServer: Sendable {
     let hub: EventHub
     /// Nil if live data is off.
     private let tap: LiveDataReader?
+    /// The records that boards sent. Nil: none are kept.
+    private let data: (any DataStore)?
     private let store: any ServiceStore
     private let clock: ClockGuard
     private let tally: TallyCache
@@ -83,6 +85,7 @@ package struct AuthorityServer: Sendable {
         let tap = settings.showsLiveData
             ? try Self.tap(settings, keys, login, link, live, logger) : nil
         (self.live, self.tap) = (live, tap)
+        data = nil
         let worker = BrokerWorker(
             link: link, root: settings.root, access: Self.access(settings, login, logger),
             consumerAccess: try Self.consumerAccess(settings, ca: ownCA), logger: logger,
@@ -91,9 +94,8 @@ package struct AuthorityServer: Sendable {
         let authority = Authority(
             store: store, cryptography: cryptography, worker: worker, keys: keys, rules: rules,
             signatures: IDTokenCheck(settings.keySets, logger: logger), clock: systemClock)
-        (self.settings, self.logger) = (settings, logger)
-        (self.authority, self.link) = (authority, link)
-        (self.worker, self.embedded) = (worker, embedded)
+        (self.settings, self.logger, self.embedded) = (settings, logger, embedded)
+        (self.authority, self.link, self.worker) = (authority, link, worker)
         let clock = try await ClockGuard(
             store: store, authority: authority, acceptsClock: acceptsClock, logger: logger)
         (self.store, self.clock, self.duty, self.ownCA) = (store, clock, duty, ownCA)
@@ -157,7 +159,7 @@ package struct AuthorityServer: Sendable {
                 try await ConsoleServer(
                     frontend: authority,
                     listen: (settings.listen.host, Int(settings.listen.port)), logger: logger,
-                    rules: rules, files: files, live: hub, askingBroker: askingBroker,
+                    rules: rules, files: files, live: hub, data: data, askingBroker: askingBroker,
                     proxies: settings.proxies, certificate: keeper?.page, ownCA: ownCA,
                     isStrictlyHTTPS: settings.isStrictlyHTTPS, readiness: readiness,
                     alertTest: alerts, loginOrigins: await loginOrigins(),

@@ -1,6 +1,7 @@
 package import AuthorityCore
 package import ConfigurationFiles
 import Foundation
+import Gate
 import LinuxIO
 import Sessions
 package import Wire
@@ -35,6 +36,8 @@ package struct ServiceSettings: Sendable {
     package var console: String?
     /// Whether the console receives the data that boards send.
     var showsLiveData = true
+    /// How much of the boards' data is kept; nil: nothing.
+    package var data: DataBounds?
     /// The proxies whose `X-Forwarded-For` is trusted.
     var proxies: [String] = []
     /// The time over which boards spread requests that would all come at one moment; nil: computed
@@ -98,6 +101,8 @@ extension ServiceSettings {
         metrics = settings.metrics
         console = settings.http.console
         showsLiveData = settings.showsLiveData
+        data = settings.data.keep == .zero ? nil : DataBounds(
+            keep: settings.data.keep, maxBytes: Int64(settings.data.maxBytes.bytes))
         proxies = settings.http.proxies
         spread = settings.spread
         parse = settings.http.parse

@@ -27,6 +27,7 @@ package struct AuthoritySettings: Equatable, Sendable {
     package var signUp: SignUpPolicy
     /// Whether the console shows the data that boards send; `[console] live`.
     package var showsLiveData: Bool
+    package var data: KeptData
     /// The actions that Parse's own routes may do with `_Session`.
     package var sessionPermissions: ClassPermissions
     /// External login providers.
@@ -143,6 +144,7 @@ package struct AuthoritySettings: Equatable, Sendable {
             claimLifetime: try claim.value("expires", SettingValue.span) ?? .seconds(86_400),
             signUp: signUp,
             showsLiveData: try console.flag("live") ?? true,
+            data: try KeptData(root.section("data")),
             sessionPermissions: try ClassPermissions(session.section("permissions")),
             logins: try Login.all(root.section("login"), signUp: signUp == .open),
             logLevel: try root.value("log_level", SettingValue.choice) ?? .info,

@@ -8,6 +8,8 @@ import Sessions
 ///
 /// Source: Parse REST guide, Objects.
 struct ClassRoutes: Sendable {
+    let data: (any DataStore)?
+
     var routes: [HTTPRoute] {
         [
             HTTPRoute(.get, "/classes/:class", .session(refuse)),

@@ -9,6 +9,8 @@ import Wire
 struct ParseRoutes: Sendable {
     let frontend: any AuthorityFrontend
     let rules: ParseRules
+    /// Nil: the authority keeps no data.
+    let data: (any DataStore)?
 
     var routes: [HTTPRoute] {
         let mount = rules.mount
@@ -26,7 +28,8 @@ struct ParseRoutes: Sendable {
             routes.flatMap { [$0.under(path), $0.under("/classes/\(name)")] }
         }
         let health = HTTPRoute(.get, "/health", .open { _ in Answer(["status": .string("ok")]) })
-        let all = [health] + users.routes + sessions.routes + objects + ClassRoutes().routes
+        let all = [health] + users.routes + sessions.routes + objects
+            + ClassRoutes(data: data).routes
         return all.map { $0.parse(under: mount) } + sessions.own
     }
 }

@@ -7,6 +7,7 @@ import Wire
 struct BoardRoutes: Sendable {
     let frontend: any AuthorityFrontend
     let live: (any LiveFeed)?
+    let data: (any DataStore)?
 
     var routes: [HTTPRoute] {
         [

@@ -10,6 +10,8 @@ struct PosternRoutes: Sendable {
     /// The path of Parse's API, for clients that ask for it.
     let parseMount: String
     var live: (any LiveFeed)?
+    /// Nil: the authority keeps no data.
+    var data: (any DataStore)?
     /// The authority's own CA, PEM.
     var ownCA: String?
     var askingBroker: AskingBroker?
@@ -20,7 +22,8 @@ struct PosternRoutes: Sendable {
     var routes: [HTTPRoute] {
         let parts = AccountRoutes(frontend: frontend).routes
             + ClaimRoutes(frontend: frontend).routes
-            + BoardRoutes(frontend: frontend, live: live).routes
+            + BoardRoutes(frontend: frontend, live: live, data: data).routes
+            + DataRoutes(frontend: frontend, data: data).routes
             + ExplainRoutes(frontend: frontend).routes
             + AuditRoutes(frontend: frontend).routes
             + OwnSessionRoutes(frontend: frontend).routes

@@ -10,6 +10,7 @@ package struct ConsoleServer: Sendable {
     private let rules: ParseRules
     private let files: StaticFiles
     private let live: (any LiveFeed)?
+    private let data: (any DataStore)?
     private let askingBroker: AskingBroker?
     private let proxies: Set<String>
     private let certificate: ConsoleCertificate?
@@ -28,6 +29,7 @@ package struct ConsoleServer: Sendable {
     ///
     /// - `files`: the console's page; without them there is no console.
     /// - `live`: the source of live data; without it the console shows none.
+    /// - `data`: the records that boards sent; without it none are kept.
     /// - `askingBroker`: without it every broker that asks about its clients is refused.
     /// - `proxies`: `X-Forwarded-For` counts only from these addresses. They may have any number of
     ///   connections.
@@ -42,7 +44,8 @@ package struct ConsoleServer: Sendable {
     package init(
         frontend: any AuthorityFrontend, listen: (host: String, port: Int),
         logger: Logger, rules: ParseRules = ParseRules(), files: StaticFiles = .none,
-        live: (any LiveFeed)? = nil, askingBroker: AskingBroker? = nil, proxies: [String] = [],
+        live: (any LiveFeed)? = nil, data: (any DataStore)? = nil,
+        askingBroker: AskingBroker? = nil, proxies: [String] = [],
         certificate: ConsoleCertificate? = nil, ownCA: String? = nil,
         isStrictlyHTTPS: Bool = false, readiness: Readiness = Readiness(),
         alertTest: (any AlertTest)? = nil, loginOrigins: [String] = [],
@@ -54,6 +57,7 @@ package struct ConsoleServer: Sendable {
         self.rules = rules
         self.files = files
         self.live = live
+        self.data = data
         self.askingBroker = askingBroker
         self.proxies = Set(proxies.map(ProxiedOrigin.plain))
         self.certificate = certificate
@@ -82,9 +86,9 @@ package struct ConsoleServer: Sendable {
     package var routeNames: [String] { responder.names }
 
     private var responder: ConsoleResponder {
-        let parse = ParseRoutes(frontend: frontend, rules: rules).routes
+        let parse = ParseRoutes(frontend: frontend, rules: rules, data: data).routes
         let own = PosternRoutes(
-            frontend: frontend, parseMount: rules.mount, live: live, ownCA: ownCA,
+            frontend: frontend, parseMount: rules.mount, live: live, data: data, ownCA: ownCA,
             askingBroker: askingBroker, readiness: readiness, alertTest: alertTest
         ).routes
         let page = PageRoutes(frontend: frontend, files: files).routes
