@@ -63,6 +63,7 @@ function card(user, load) {
     facts([["Role", user.isAdministrator ? "Administrator" : "User"],
       ["Since", when(parseTime(user.createdAt))]]),
     h("label", { class: "check" }, claims, "May pair boards"),
+    user.mayClaim && h("p", { class: "note" }, "Without it, their open claims end."),
     h("div", { class: "actions" },
       button("Set password", () => acts.setPassword(user.username, isMe), {
         id: `password-${user.objectId}`, "aria-label": `Set the password of ${user.username}` }),

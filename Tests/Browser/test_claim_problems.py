@@ -141,6 +141,8 @@ def test_rules_that_are_no_json(house, visitor):
 SELDOM = {
     "broker": (503, {"code": 1, "error": "broker: away", "name": "broker-away"}, {},
                "broker-away", "Try again in a minute"),
+    "full": (503, {"code": 1, "error": "the authority's disk is full", "name": "store-full"}, {},
+             "store-full", "make room on the disk"),
     "rejected": (201, {"state": "sent"},
                  {"state": "rejected", "reason": {"code": 142, "error": "the clock is unset"}},
                  "board-rejected", "The clock is unset."),

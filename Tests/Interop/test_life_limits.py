@@ -1,6 +1,5 @@
 """What the authority's own policy ends, on boards that are online when it changes."""
 
-import sqlite3
 import time
 
 import pytest
@@ -31,20 +30,12 @@ def restart(house: House, old: str, new: str) -> None:
     house.start()
 
 
-def age(house: House, session: str, seconds: int) -> None:
-    """Makes a session older than this test can wait for; the authority is stopped."""
-    with sqlite3.connect(house.folder / "state" / "authority.db") as database:
-        database.execute("UPDATE sessions SET created_at = created_at - ? WHERE id = ?",
-                         (seconds * 1000, session))
-    database.close()
-
-
 def test_lowered_absolute_limit_ends_what_is_older(house, measure):
     old, young = house.live("an hour old"), house.live("new")
     sessions = old.session_id, young.session_id
     mark = old.watcher.mark()
     house.server.stop()
-    age(house, sessions[0], HOUR)
+    house.age(sessions[0], HOUR)
     restart(house, 'preset = "consumer"\n', 'preset = "consumer"\nabsolute = "30m"\n')
     ended = ending_by(old.thermo, lambda: None, 40)
     measure.tell("restart with a lower absolute limit: first 209 after the authority was back",

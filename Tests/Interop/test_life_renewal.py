@@ -1,7 +1,6 @@
 """A board whose session expired is renewed from afar; one that was revoked is not."""
 
 import json
-import sqlite3
 
 import pytest
 
@@ -40,10 +39,7 @@ def expire(house: House, board: HouseBoard) -> str:
     """Ends the board's session by the authority's limit while the board is off."""
     session = board.session_id
     house.server.stop()
-    with sqlite3.connect(house.folder / "state" / "authority.db") as database:
-        database.execute("UPDATE sessions SET created_at = created_at - ? WHERE id = ?",
-                         (HOUR * 1000, session))
-    database.close()
+    house.age(session, HOUR)
     house.start()
     until(lambda: row(house, board)["sessionEnd"] == "expired", "the session to expire", 30)
     until(lambda: may_publish(house, board) == {"outbox", "status"},

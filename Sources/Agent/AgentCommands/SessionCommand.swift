@@ -71,7 +71,7 @@ struct SessionRefreshCommand: AgentVerb {
         commandName: "refresh", abstract: "Renew the tokens now, and check the session.",
         discussion: """
             With --for, the agent also asks for a session that lasts that long from now: 5 \
-            minutes to 1 year, and at most the authority's limit.
+            minutes to 1 year, and at most the authority's limit. It never shortens a session.
             """)
 
     @OptionGroup var place: BoardPlace

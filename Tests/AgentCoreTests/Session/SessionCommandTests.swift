@@ -54,6 +54,19 @@ struct SessionCommandTests {
         }
     }
 
+    @Test("refresh --for refuses an earlier end than the present one, and asks nobody",
+          arguments: [nil, 60] as [Int64?])
+    func shorter(lastsMinutes: Int64?) throws {
+        var bench = try settled()
+        let sent = try bench.sent(bench.handle(.control(.refresh(minutes: 43_200), connection: 7)))
+        try bench.answer(try #require(sent.first)) { result in
+            result.session?.expiresAt = lastsMinutes.map { Bench.start + .seconds($0 * 60) }
+        }
+        let effects = bench.handle(.control(.refresh(minutes: 30), connection: 8))
+        #expect(effects.answers.first?.json["result"] == .string("refused"))
+        #expect(try bench.sent(effects).isEmpty)
+    }
+
     @Test("refresh is told the refusal of either part", arguments: [0, 1])
     func refused(part: Int) throws {
         var bench = try settled()

@@ -3,6 +3,7 @@
 import functools
 import http.client
 import json
+import sqlite3
 import subprocess
 from pathlib import Path
 
@@ -79,6 +80,13 @@ class House(AuthorityBench):
     def show(self, session: str) -> dict:
         """What `postern sessions show` says."""
         return self.cli_json("sessions", "show", session)
+
+    def age(self, session: str, seconds: int) -> None:
+        """Makes a session older than a test can wait for; the authority is stopped."""
+        with sqlite3.connect(self.folder / "state" / "authority.db") as database:
+            database.execute("UPDATE sessions SET created_at = created_at - ? WHERE id = ?",
+                             (seconds * 1000, session))
+        database.close()
 
     @property
     def broker_state(self) -> Path:

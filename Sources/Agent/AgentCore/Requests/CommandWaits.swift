@@ -72,8 +72,11 @@ extension Agent {
     /// `session refresh`: refreshes the tokens and sends a heartbeat now, independent of the
     /// plan.
     mutating func renew(minutes: Int64?, for connection: Int, at instant: Instant) {
-        guard records.session != nil else { return tell(connection, .over, at: instant) }
+        guard let held = records.session else { return tell(connection, .over, at: instant) }
         guard requests.waits.canWait else { return tell(connection, .offline, at: instant) }
+        if let minutes, wouldShorten(held.session, to: minutes, at: instant) {
+            return tell(connection, .refused(Self.shorter), at: instant)
+        }
         let until = instant.monotonic + CommandWaits.patience
         guard requests.waits.add(connection, for: [.heartbeat, .refresh], until: until) else {
             return tell(connection, .refused(Self.tooMany), at: instant)
@@ -82,6 +85,15 @@ extension Agent {
         guard uplink.isReady else { return hurry(at: instant) }
         requests.hasten(at: instant.monotonic)
         renewNow(at: instant)
+    }
+
+    /// Whether the session's present end is later. A person may shorten a session only at its
+    /// authority.
+    private func wouldShorten(_ held: Session, to minutes: Int64, at instant: Instant) -> Bool {
+        guard !clock.isUnset(at: instant) else { return false }
+        guard let end = held.expiresAt else { return true }
+        let most = LifetimePolicy.longest.components.seconds / 60
+        return end > clock.now(at: instant) + .seconds(min(max(minutes, 0), most) * 60)
     }
 
     /// Starts commands that waited for the connection.
@@ -128,6 +140,10 @@ extension Agent {
         publishSessionIfChanged(at: instant)
     }
 
+    private static let shorter = Refusal(.validation, """
+        the session lasts longer already; to shorten it, use `postern sessions extend ID SPAN \
+        --shorten`
+        """)
     private static let tooMany = Refusal(.rateLimit, "too many commands wait for the authority")
 
     mutating func heard(_ kind: CommandWaits.Awaited, at instant: Instant) {
