@@ -124,8 +124,7 @@ extension LocalAuthority {
         case .found(let user): return user
         case .nothing:
             throw AuthorityError.refused(Refusal(
-                .notFound, "no user has this name, and no id of a user begins with it "
-                    + "(give at least 4 characters of an id)"))
+                .notFound, "no user has this name, and no id of a user begins with it"))
         case .several(let words):
             throw AuthorityError.refused(Refusal(.validation, "\(words); give more of the id"))
         }

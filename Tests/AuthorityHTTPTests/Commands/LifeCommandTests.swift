@@ -28,7 +28,7 @@ struct LifeCommandTests {
         try await Person.loggedIn { person in
             let seen = await person.types("sessions extend sEsS000002 \(span)")
             #expect(seen.hasPrefix(
-                "! ✓ sEsS000002 of alice on greenhouse (3f1f7c0e) ends now at "))
+                "! ✓ sEsS000002 of alice on greenhouse (3f1f7c0e) now ends at "))
             #expect(seen.hasSuffix("(\(words))\n[0]"))
             #expect(await person.console.frontend.calls.last
                 == "extend sEsS000002 by \(seconds) s")

@@ -65,10 +65,8 @@ struct NameTests {
     }
 
     @Test("that fit several boards or none end with 2 and do nothing", arguments: [
-        ("3f1", "no board is called 3f1, and no id of a board begins with it (give at least "
-            + "4 characters of an id); `postern boards` shows both"),
-        ("attic", "no board is called attic, and no id of a board begins with it (give at least "
-            + "4 characters of an id); `postern boards` shows both"),
+        ("attic", "no board is called attic, and no id of a board begins with it; "
+            + "`postern boards` shows both"),
     ])
     func noBoard(text: String, words: String) async throws {
         try await withBoards { person in
@@ -93,8 +91,7 @@ struct NameTests {
         ("sEsS", "2 sessions match sEsS: sEsS000001, greenhouse (sEsS000002); "
             + "give more of the id"),
         ("attic", "no session's id begins with attic, and no board of that name or id has a "
-            + "living session (give at least 4 characters of an id); `postern sessions` "
-            + "shows them"),
+            + "living session; `postern sessions` shows them"),
     ])
     func noSession(text: String, words: String) async throws {
         try await Person.loggedIn { person in

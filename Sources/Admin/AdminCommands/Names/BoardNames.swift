@@ -27,7 +27,7 @@ extension AuthorityClient {
         }
         guard let found else {
             throw .usage("no board is called \(Printable.line(text)), and no id of a board begins "
-                + "with it (give at least 4 characters of an id); `postern boards` shows both")
+                + "with it; `postern boards` shows both")
         }
         return found
     }

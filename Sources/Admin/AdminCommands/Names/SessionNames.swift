@@ -12,8 +12,7 @@ extension AuthorityClient {
         guard let found else {
             let text = Printable.line(text)
             throw .usage("no session's id begins with \(text), and no board of that name or id has "
-                + "a living session (give at least 4 characters of an id); `postern sessions` "
-                + "shows them")
+                + "a living session; `postern sessions` shows them")
         }
         return found
     }

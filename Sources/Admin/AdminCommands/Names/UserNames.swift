@@ -13,7 +13,7 @@ extension AuthorityClient {
         case .found(let user): return user
         case .nothing:
             throw .usage("no user is called \(Printable.line(text)), and no id of a user begins "
-                + "with it (give at least 4 characters of an id); `postern users` shows both")
+                + "with it; `postern users` shows both")
         case .several(let words): throw .usage(Printable.line("\(words); give more of the id"))
         }
     }

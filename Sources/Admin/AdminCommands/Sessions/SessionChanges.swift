@@ -38,7 +38,7 @@ extension SessionsCommand {
             }
             let row = try decoding { () throws(WireError) in try SessionRow(json: answer) }
             let end = surroundings.times.show(row.session.expiresAt)
-            surroundings.step(true, "\(session.words) ends now at \(end)")
+            surroundings.step(true, "\(session.words) now ends at \(end)")
             if place.json { surroundings.emit(row.json) }
         }
 

@@ -1,8 +1,8 @@
 /// Finds the thing that a person means by an id, a name, or the beginning of an id.
 ///
 /// An exact id counts first. An exact name and the beginning of an id count the same, because an
-/// owner chooses the name: it may be the beginning of another thing's id. A beginning has at least
-/// 4 characters.
+/// owner chooses the name: it may be the beginning of another thing's id. Below 4 characters an
+/// exact name counts first, so that short names can be used.
 package struct NameSearch<Value> {
     package struct Item {
         let value: Value
@@ -38,7 +38,7 @@ package struct NameSearch<Value> {
     package func find(_ text: String) -> Result {
         guard !text.isEmpty else { return .nothing }
         if let item = items.first(where: { $0.ids.contains(text) }) { return .found(item.value) }
-        let mayBegin = text.count >= Self.shortest
+        let mayBegin = text.count >= Self.shortest || !items.contains { $0.name == text }
         let matches = items.filter { item in
             item.name == text || mayBegin && item.ids.contains { $0.hasPrefix(text) }
         }
