@@ -158,12 +158,18 @@ export function endClaim(claim, name, done) {
 }
 
 export function releaseBoard(board, done) {
+  const keeps = h("input", { type: "checkbox", name: "keep-data" });
   ask({
     title: `Release ${board.name}?`, confirm: "Release", danger: true,
-    body: h("p", null, "Its session ends and it leaves your list. "
-      + "Then any user who has the board can claim it."),
+    body: [
+      h("p", null, "Its session ends and it leaves your list. "
+        + "Then any user who has the board can claim it."),
+      h("p", null, "Its data is deleted, unless you keep it."),
+      h("label", { class: "check" }, keeps, "Keep its data; only the present owner can read it"),
+    ],
     async submit() {
-      await end(`/boards/${board.installationId}`, `${board.name} is released.`);
+      const query = keeps.checked ? "?keepData=true" : "";
+      await end(`/boards/${board.installationId}${query}`, `${board.name} is released.`);
       done();
     },
   });

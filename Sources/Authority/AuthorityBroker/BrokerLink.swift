@@ -241,6 +241,7 @@ package actor BrokerLink {
                 await answer(message.payload)
             case .message(let message):
                 await onMessage(message)
+            case .batch: break
             case .disconnected(let error):
                 logger.warning("the broker: \(error)")
             }

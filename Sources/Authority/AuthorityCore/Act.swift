@@ -80,6 +80,14 @@ struct Act {
         return record
     }
 
+    /// A board that the caller may release. Any other throws 101, whether it exists or not.
+    func releasable(_ board: InstallationID) throws(AuthorityError) -> BoardRecord {
+        guard let record = try transaction.board(board), !record.released,
+            record.owner == user.objectID || user.isAdministrator
+        else { throw .refuse(.notFound, "no such board") }
+        return record
+    }
+
     /// The user with that name: the caller, or any user if the caller is an administrator.
     func subject(named name: String) throws(AuthorityError) -> UserRecord {
         let found = try Username(name).flatMap { name throws(AuthorityError) in

@@ -16,6 +16,8 @@ struct AuthorityMetrics {
     let now: Timestamp
     /// Tries to send alerts since the start.
     var alerts: [AlertChannel: AlertCount] = [:]
+    /// Nil: the authority keeps no data.
+    var data: DataTally.Counts?
 
     var text: MetricsText {
         var text = MetricsText()
@@ -37,6 +39,7 @@ struct AuthorityMetrics {
         addStore(to: &text)
         addTraffic(to: &text)
         addAlerts(to: &text)
+        if let data { add(data, to: &text) }
         text.family(
             "postern_authority_refusals_total", .counter,
             "Refused requests of people and boards, by reason; foreign-token means a stolen token.",
@@ -75,6 +78,41 @@ struct AuthorityMetrics {
         text.gauge(
             "postern_authority_database_bytes",
             "The size of the database, without its write-ahead log.", tally.bytes)
+    }
+
+    private func add(_ data: DataTally.Counts, to text: inout MetricsText) {
+        text.gauge(
+            "postern_authority_data_waiting",
+            "1 while what boards send waits at the broker, because it cannot be stored.",
+            data.waiting != nil)
+        if let usage = data.usage {
+            text.gauge("postern_authority_data_records", "Records of boards.", usage.records)
+            text.gauge(
+                "postern_authority_data_bytes", "The size of the records on disk.", usage.bytes)
+        }
+        text.gauge(
+            "postern_authority_data_oldest_seconds", "The age of the oldest record.",
+            data.usage?.oldest.map { (now - $0) / .seconds(1) })
+        text.counter(
+            "postern_authority_data_stored_total", "Records that were stored.",
+            Int64(data.stored))
+        text.counter(
+            "postern_authority_data_repeated_total",
+            "Records that the broker delivered again; they are stored once.",
+            Int64(data.repeated))
+        text.family(
+            "postern_authority_data_unkept_total", .counter,
+            "Messages of boards that were not kept, by reason; no-seq: sent by MQTT 3.1.1.",
+            UnkeptReason.allCases.map { reason in
+                MetricsText.Sample(
+                    [("reason", reason.rawValue)], Double(data.unkept[reason] ?? 0))
+            })
+        text.family(
+            "postern_authority_data_deleted_total", .counter,
+            "Records that were deleted, by reason: older than keep, or over max_bytes.", [
+                MetricsText.Sample([("reason", "old")], Double(data.trimmed.old)),
+                MetricsText.Sample([("reason", "oversize")], Double(data.trimmed.oversize)),
+            ])
     }
 
     private func addAlerts(to text: inout MetricsText) {

@@ -1,5 +1,5 @@
 import AuthorityBroker
-import AuthorityCore
+package import AuthorityCore
 import AuthorityHTTP
 package import AuthorityStore
 import ConfigurationFiles
@@ -28,8 +28,8 @@ package struct AuthorityServer: Sendable {
     let hub: EventHub
     /// Nil if live data is off.
     private let tap: LiveDataReader?
-    /// The records that boards sent. Nil: none are kept.
-    private let data: (any DataStore)?
+    /// Nil: the authority keeps no data.
+    let data: DataService?
     private let store: any ServiceStore
     private let clock: ClockGuard
     private let tally: TallyCache
@@ -54,7 +54,8 @@ package struct AuthorityServer: Sendable {
     /// already open.
     package init(
         settings: ServiceSettings, acceptsClock: Bool = false,
-        store opened: (any ServiceStore)? = nil, logger: Logger
+        store opened: (any ServiceStore)? = nil, data openedData: (any DataStore)? = nil,
+        logger: Logger
     ) async throws {
         let folder = StateFolder(settings)
         let store = if let opened { opened } else { try await folder.open() }
@@ -67,7 +68,6 @@ package struct AuthorityServer: Sendable {
         rules.brokerPlace = Self.brokerPlace(settings, ca: ownCA)
         let fleet = FleetSize(configured: settings.spread, logger: logger)
         rules.spread = { fleet.spread }
-        self.fleet = fleet
         let embedded = try Self.embedded(settings, folder, records, logger)
         // Two embedded brokers would each know half of the boards.
         brokerHold = embedded == nil
@@ -84,8 +84,7 @@ package struct AuthorityServer: Sendable {
         let live = LiveBoards(root: settings.root, clock: systemClock)
         let tap = settings.showsLiveData
             ? try Self.tap(settings, keys, login, link, live, logger) : nil
-        (self.live, self.tap) = (live, tap)
-        data = nil
+        (self.live, self.tap, self.fleet) = (live, tap, fleet)
         let worker = BrokerWorker(
             link: link, root: settings.root, access: Self.access(settings, login, logger),
             consumerAccess: try Self.consumerAccess(settings, ca: ownCA), logger: logger,
@@ -99,6 +98,7 @@ package struct AuthorityServer: Sendable {
         let clock = try await ClockGuard(
             store: store, authority: authority, acceptsClock: acceptsClock, logger: logger)
         (self.store, self.clock, self.duty, self.ownCA) = (store, clock, duty, ownCA)
+        data = try Self.data(settings, openedData, login, link, authority, store, clock, logger)
         readiness = Self.readiness(of: store)
         keeper = try Self.keeper(settings, own, embedded?.bell, clock, logger)
         hub = EventHub(
@@ -113,7 +113,7 @@ package struct AuthorityServer: Sendable {
         let alerts = Self.alerts(settings, authority, store, link, clock, live, fleet, logger)
         self.alerts = alerts
         metrics = Self.metrics(
-            settings, store, tally, traffic, refusals, link, clock, alerts, logger)
+            settings, store, tally, traffic, refusals, link, clock, alerts, data?.tally, logger)
         reconciliation = Reconciliation(
             authority: authority, store: store, link: link, worker: worker,
             access: settings.access != .dynamicSecurity ? .none
@@ -145,6 +145,7 @@ package struct AuthorityServer: Sendable {
                 }
             }
             if let tap { group.addTask { await tap.run() } }
+            if let data { group.addTask { await data.run() } }
             if let metrics { group.addTask { await metrics.run() } }
             if let keeper {
                 let clock = housekeeping.clock
@@ -159,8 +160,9 @@ package struct AuthorityServer: Sendable {
                 try await ConsoleServer(
                     frontend: authority,
                     listen: (settings.listen.host, Int(settings.listen.port)), logger: logger,
-                    rules: rules, files: files, live: hub, data: data, askingBroker: askingBroker,
-                    proxies: settings.proxies, certificate: keeper?.page, ownCA: ownCA,
+                    rules: rules, files: files, live: hub, data: data?.store,
+                    askingBroker: askingBroker, proxies: settings.proxies,
+                    certificate: keeper?.page, ownCA: ownCA,
                     isStrictlyHTTPS: settings.isStrictlyHTTPS, readiness: readiness,
                     alertTest: alerts, loginOrigins: await loginOrigins(),
                     onRefusal: { refusals.note($0) },
@@ -230,7 +232,7 @@ package struct AuthorityServer: Sendable {
     /// Every account that the broker must have, according to the store.
     private func accounts() async throws -> [BrokerAccount] {
         let wanted = try await authority.everyLogin()
-        var accounts = tap == nil
+        var accounts = tap == nil && data == nil
             ? [] : [try LiveDataReader.account(keys: authority.ownKeys, root: settings.root)]
         for board in wanted.boards {
             guard let login = try await authority.desiredState(for: board).login else { continue }

@@ -45,14 +45,9 @@ struct Housekeeping: Sendable {
 
     /// Only one of several authorities sweeps at a time. The others have nothing left to do.
     private func sweepAlone() async throws(AuthorityError) {
-        guard let hold = try await store.hold("sweep") else { return }
-        do throws(AuthorityError) {
+        _ = try await store.holding("sweep") { hold throws(AuthorityError) in
             while hold.isHeld, try await authority.sweep() {}
-        } catch {
-            await hold.release()
-            throw error
         }
-        await hold.release()
     }
 
     /// Acts on what other processes commit, until its task is cancelled. It reacts within half a

@@ -54,25 +54,36 @@ extension AuthorityServer {
         _ settings: ServiceSettings, _ keys: AuthorityKeys, _ own: BrokerLink.BrokerLogins,
         _ link: BrokerLink, _ live: LiveBoards, _ logger: Logger
     ) throws -> LiveDataReader {
-        let account = settings.managesBrokerAccess
-            ? try LiveDataReader.account(keys: keys, root: settings.root) : nil
         let random = Base64URL.encode(try RandomBytes.make(8))
-        var admit: (@Sendable (Bool) async throws(AuthorityError) -> Void)?
-        if let account, settings.access == .dynamicSecurity, case .external = settings.broker {
-            admit = { wasRefused async throws(AuthorityError) in
-                try await LiveDataReader.admit(account, over: link, wasRefused: wasRefused)
-            }
-        }
+        let (login, admit) = try dataLogin(settings, keys, own, link, client: random)
         return LiveDataReader(
-            login: BrokerLink.BrokerLogins(
-                uri: own.uri, clientID: "\(LiveDataReader.username)-\(random)",
-                username: account?.username ?? own.username,
-                password: account?.password ?? own.password, caFile: own.caFile,
-                identity: own.identity, isAlone: false),
-            root: settings.root, admit: admit, live: live,
+            login: login, root: settings.root, admit: admit, live: live,
             empty: { topic throws(AuthorityError) in
                 try await link.publish(OutgoingMessage(topic: topic, payload: [], retain: true))
             }, logger: logger)
+    }
+
+    /// The login of a connection that reads data, and how it is admitted: see `LiveDataReader`.
+    static func dataLogin(
+        _ settings: ServiceSettings, _ keys: AuthorityKeys, _ own: BrokerLink.BrokerLogins,
+        _ link: BrokerLink, client: String
+    ) throws -> (
+        login: BrokerLink.BrokerLogins,
+        admit: (@Sendable (_ wasRefused: Bool) async throws(AuthorityError) -> Void)?
+    ) {
+        let account = settings.managesBrokerAccess
+            ? try LiveDataReader.account(keys: keys, root: settings.root) : nil
+        let login = BrokerLink.BrokerLogins(
+            uri: own.uri, clientID: "\(LiveDataReader.username)-\(client)",
+            username: account?.username ?? own.username,
+            password: account?.password ?? own.password, caFile: own.caFile,
+            identity: own.identity, isAlone: false)
+        guard let account, settings.access == .dynamicSecurity,
+            case .external = settings.broker
+        else { return (login, nil) }
+        return (login, { wasRefused async throws(AuthorityError) in
+            try await LiveDataReader.admit(account, over: link, wasRefused: wasRefused)
+        })
     }
 
     /// A new id for each start. With a fixed id, replicas would cut each other off, and so could
@@ -85,7 +96,7 @@ extension AuthorityServer {
     static func metrics(
         _ settings: ServiceSettings, _ store: any ServiceStore, _ tally: TallyCache,
         _ traffic: BoardTraffic, _ refusals: RefusalLog, _ link: BrokerLink,
-        _ clock: ClockGuard, _ alerts: AlertService, _ logger: Logger
+        _ clock: ClockGuard, _ alerts: AlertService, _ data: DataTally?, _ logger: Logger
     ) -> MetricsService? {
         settings.metrics.map { place in
             MetricsService(place: place, logger: logger) { () async throws(AuthorityError) in
@@ -96,7 +107,7 @@ extension AuthorityServer {
                     refusals: refusals.tally,
                     isBrokerUp: await link.isUp, isClockBelieved: clock.mayAnswer,
                     isDiskFull: store.isDiskFull, lifetimes: settings.rules.lifetimes,
-                    now: systemClock(), alerts: alerts.tally)
+                    now: systemClock(), alerts: alerts.tally, data: data?.counts)
             }
         }
     }

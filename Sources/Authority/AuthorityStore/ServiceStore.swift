@@ -60,6 +60,22 @@ extension ServiceStore {
     package var isDiskFull: Bool { false }
     package var isShared: Bool { false }
     package func history() async throws(AuthorityError) -> String? { nil }
+
+    /// Runs `body` while this process alone has `name`. Returns false if another process has it.
+    package func holding(
+        _ name: String, _ body: (any StoreHold) async throws(AuthorityError) -> Void
+    ) async throws(AuthorityError) -> Bool {
+        guard let hold = try await hold(name) else { return false }
+        do throws(AuthorityError) {
+            try await body(hold)
+        } catch {
+            await hold.release()
+            throw error
+        }
+        await hold.release()
+        return true
+    }
+
     package func share(_ name: String) async throws(AuthorityError) -> (any StoreHold)? {
         UncontestedHold()
     }

@@ -123,6 +123,7 @@ struct CommandLineTests {
                 [0]
                 """)
             #expect(await person.types("boards release \(StubFrontend.iid) --json") == """
+                ! deleting the data of \(StubFrontend.iid); --keep-data would keep it
                 ! ✓ released \(StubFrontend.iid); it is recorded, but not yet delivered: the \
                 broker does not answer, so the board may stay connected; the authority tells the \
                 broker as soon as it can

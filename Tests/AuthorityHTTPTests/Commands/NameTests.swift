@@ -25,7 +25,8 @@ struct NameTests {
     func board(text: String, name: String?, id: String) async throws {
         let words = name.map { "\($0) (\(id))" } ?? id
         try await withBoards { person in
-            #expect(await person.types("boards release \(text)") == "! ✓ released \(words)\n[0]")
+            let told = await person.types("boards release \(text) --keep-data")
+            #expect(told == "! ✓ released \(words)\n[0]")
             #expect(await person.types("boards forget-revocation \(text)")
                 == "! ✓ no longer waiting for \(words)\n[0]")
             #expect(await person.types("audit --board \(text) --json").contains(id))

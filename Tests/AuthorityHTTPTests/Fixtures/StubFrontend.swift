@@ -220,6 +220,12 @@ actor StubFrontend: AuthorityFrontend {
             scope: ScopeDocument(unchecked: .object(["default": .string("deny")])))
     }
 
+    func ownerToRelease(
+        _ board: InstallationID, by caller: Caller
+    ) async throws(AuthorityError) -> UserID {
+        try self.board(named: "greenhouse", board.description, of: "alice").owner.objectID
+    }
+
     func release(_ board: InstallationID, by caller: Caller) async throws(AuthorityError) -> Bool {
         try note("release \(board)")
         return isBrokerTold

@@ -1,3 +1,4 @@
+import AuthorityBroker
 import AuthorityCore
 import AuthorityStore
 import ConfigurationFiles
@@ -26,7 +27,7 @@ final class RunningHouse: Sendable {
     /// With `shared` it is one of several on its records.
     init(
         folder: TemporaryFolder? = nil, broker: ExternalBroker? = nil,
-        sharing shared: SharedServer? = nil
+        sharing shared: SharedServer? = nil, data: (any DataStore)? = nil
     ) async throws {
         let isNew = folder == nil
         self.folder = try folder ?? TemporaryFolder()
@@ -63,7 +64,8 @@ final class RunningHouse: Sendable {
                 path: state.database, wrapping: MasterKey(at: state.masterKey))
             return SharedStore(base, shared)
         }
-        let server = try await AuthorityServer(settings: settings, store: store, logger: logger)
+        let server = try await AuthorityServer(
+            settings: settings, store: store, data: data, logger: logger)
         self.server = server
         let (ready, isReady) = AsyncStream.makeStream(of: Void.self)
         task = Task { try await server.run { _ in isReady.finish() } }
@@ -104,6 +106,31 @@ final class RunningHouse: Sendable {
         }
     }
 
+    /// Claims a board and accepts for it, by the broker. Returns its session and its connection.
+    func provisioned(
+        _ board: BoardDouble, by caller: Caller
+    ) async throws -> (session: ObjectID, link: Listener) {
+        let claim = try await authority.claim(
+            ClaimOrder(url: board.url(), duration: nil, scope: nil), by: caller)
+        let first = try await until { try? await self.connect(board) }
+        try await first.client.subscribe([Subscription(board.inbox)])
+        let (_, provision) = try await first.wait(for: board.inbox) {
+            try? board.openProvision($0.payload)
+        }
+        let accepted = BoardMessage(
+            id: try .fresh(), issuedAt: systemClock(), clockUnset: false,
+            body: .provisionAccepted(re: claim.id, session: provision.session.objectID))
+        let payload = try board.seal(accepted.plaintext, to: provision.authority.sealKey)
+        _ = try await first.publish(board.outbox, payload)
+        try await untilTrue {
+            try await self.authority.claim(claim.id, by: caller).state == .accepted
+        }
+        // The board has a new password from now on.
+        let password = try await authority.desiredState(for: board.installation).login?.password
+        let link = try await until { try? await self.connect(board, password) }
+        return (provision.session.objectID, link)
+    }
+
     /// Connects a board under the password it derives, or another.
     func connect(
         _ board: BoardDouble, _ password: SecretBytes? = nil
@@ -126,6 +153,7 @@ final class Listener: Sendable {
             for await event in client.events {
                 switch event {
                 case .message(let message): self?.heard.withLock { $0.append(message) }
+                case .batch: break
                 case .disconnected: self?.ended.withLock { $0 = true }
                 }
             }

@@ -144,33 +144,12 @@ struct DataTapTests {
         }
         let count = { house.server.live.minutes(of: loud.installation).messages.reduce(0, +) }
         try await untilTrue { count() > 1000 }
-        for _ in 0..<5 { try await provision(try BoardDouble(), by: ada, in: house) }
+        for _ in 0..<5 { _ = try await house.provisioned(try BoardDouble(), by: ada) }
         #expect(count() > 1000)
         flood.cancel()
         _ = try? await flood.value
         await link.client.close()
         await house.stop()
-    }
-
-    /// Claims a board and accepts for it, by the broker.
-    private func provision(
-        _ board: BoardDouble, by caller: Caller, in house: RunningHouse
-    ) async throws {
-        let claim = try await house.authority.claim(
-            ClaimOrder(url: board.url(), duration: nil, scope: nil), by: caller)
-        let link = try await house.connect(board)
-        try await link.client.subscribe([Subscription(board.inbox)])
-        let (_, provision) = try await link.wait(for: board.inbox) {
-            try? board.openProvision($0.payload)
-        }
-        let accepted = BoardMessage(
-            id: try .fresh(), issuedAt: systemClock(), clockUnset: false,
-            body: .provisionAccepted(re: claim.id, session: provision.session.objectID))
-        let payload = try board.seal(accepted.plaintext, to: provision.authority.sealKey)
-        #expect(try await link.publish(board.outbox, payload) < 0x80)
-        try await untilTrue {
-            try await house.authority.claim(claim.id, by: caller).state == .accepted
-        }
     }
 
     /// Lets a program send a board's data and waits until it is live.

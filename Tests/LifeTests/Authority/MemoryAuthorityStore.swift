@@ -139,6 +139,20 @@ extension MemoryTransaction {
 
     func boardsWithLogin() -> [InstallationID] { Array(tables.passwords.keys) }
 
+    func owners(
+        of origins: [RecordOrigin]
+    ) -> [RecordOrigin: RecordOwners] {
+        var owners: [RecordOrigin: RecordOwners] = [:]
+        for origin in origins {
+            guard let board = board(origin.board) else { continue }
+            let session = session(origin.session)
+            owners[origin] = RecordOwners(
+                present: board.released ? nil : board.owner,
+                ofSession: session?.board == origin.board ? session?.session.user : nil)
+        }
+        return owners
+    }
+
     func nextSequence(
         sealKey: KeyID, board: InstallationID, at now: Timestamp
     ) -> Int64 {

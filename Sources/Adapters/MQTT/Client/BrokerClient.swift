@@ -3,15 +3,28 @@ import LinuxIO
 /// The events of a `BrokerClient`.
 package enum BrokerClientEvent: Sendable {
     case message(IncomingMessage)
+    /// Messages for `acknowledge`, from a client with a `BatchLimit`.
+    case batch([IncomingMessage])
     /// The last event. Make a new client, with fresh credentials.
     case disconnected(MQTTError)
+}
+
+/// The size of a batch. A client with this limit acknowledges no message before `acknowledge`.
+package struct BatchLimit: Sendable {
+    /// The most messages of a batch. With a Receive Maximum of twice as many, the broker sends the
+    /// next batch while this one is being stored.
+    package let messages: Int
+    /// A batch ends with the message that passes this number of bytes.
+    package let bytes: Int
+
+    package init(messages: Int, bytes: Int) { (self.messages, self.bytes) = (messages, bytes) }
 }
 
 /// A broker connection for programs that use tasks. A thread owns the connection, and tasks send it
 /// commands.
 ///
-/// A message is acknowledged as soon as it is in `events`. It does not reconnect. Without `close`
-/// the thread ends after the client is freed.
+/// A message is acknowledged as soon as it is in `events`, unless the client has a `BatchLimit`. It
+/// does not reconnect. Without `close` the thread ends after the client is freed.
 package final class BrokerClient: Sendable {
     /// The broker's answer to CONNECT. If its version is 3.1.1, the program runs degraded.
     package let ack: ConnectAck
@@ -42,24 +55,25 @@ package final class BrokerClient: Sendable {
     ///
     /// If a broker refuses MQTT 5, it tries again with 3.1.1; see `ack.version`. It does the same
     /// if the broker hangs up, unless `hasSpoken5`. Throws the failure of the attempt, by layer;
-    /// the thread has ended then. `buffer` is how many messages `events` holds.
+    /// the thread has ended then. `buffer` is how many messages `events` holds. With `batches`,
+    /// `events` has batches, and each one waits for `acknowledge`.
     package static func connect(
         _ options: ConnectOptions, hasSpoken5: Bool = false, timeout: Duration = .seconds(10),
-        buffer: Int = bufferLimit
+        buffer: Int = bufferLimit, batches: BatchLimit? = nil
     ) async throws(MQTTError) -> BrokerClient {
         do throws(MQTTError) {
-            return try await attempt(options, timeout, buffer)
+            return try await attempt(options, timeout, buffer, batches)
         } catch {
             guard options.version == .v5, error.suggestsOlderVersion(hasSpoken5: hasSpoken5)
             else { throw error }
             var older = options
             older.version = .v311
-            return try await attempt(older, timeout, buffer)
+            return try await attempt(older, timeout, buffer, batches)
         }
     }
 
     private static func attempt(
-        _ options: ConnectOptions, _ timeout: Duration, _ buffer: Int
+        _ options: ConnectOptions, _ timeout: Duration, _ buffer: Int, _ batches: BatchLimit?
     ) async throws(MQTTError) -> BrokerClient {
         let (events, sink) = AsyncStream.makeStream(
             of: BrokerClientEvent.self, bufferingPolicy: .bufferingOldest(buffer))
@@ -69,7 +83,7 @@ package final class BrokerClient: Sendable {
             let box = try Mailbox(sink)
             mailbox = box
             thread = try WorkerThread(name: "broker client") {
-                ClientLoop.run(options, timeout, box)
+                ClientLoop.run(options, timeout, box, batches)
             }
         } catch {
             throw .tcp("\(error)")
@@ -93,15 +107,23 @@ package final class BrokerClient: Sendable {
     }
 
     /// Subscribes and returns the broker's code for each filter; from 0x80 it is a refusal. With
-    /// `marksRetained`, new messages keep their retain flag, too.
+    /// `marksRetained`, new messages keep their retain flag, too. Without `sendRetained` the broker
+    /// sends no messages that it retained before (MQTT 5 only).
+    ///
+    /// A client with a `BatchLimit` subscribes only while no batch waits for `acknowledge`.
     @discardableResult
     package func subscribe(
-        _ subscriptions: [Subscription], marksRetained: Bool = false
+        _ subscriptions: [Subscription], sendRetained: Bool = true, marksRetained: Bool = false
     ) async throws(MQTTError) -> [UInt8] {
         try await mailbox.request {
-            .subscribe(subscriptions, marksRetained: marksRetained, $0)
+            .subscribe(
+                subscriptions, sendRetained: sendRetained, marksRetained: marksRetained, $0)
         }.get()
     }
+
+    /// Sends the PUBACKs of the last batch, and lets the next one come. Without it the broker sends
+    /// the batch again, on the next connection of this client id.
+    package func acknowledge() { mailbox.post(.acknowledge) }
 
     /// Ends subscriptions. Returns once the broker has confirmed it.
     package func unsubscribe(_ filters: [String]) async throws(MQTTError) {

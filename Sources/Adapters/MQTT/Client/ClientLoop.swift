@@ -14,15 +14,24 @@ struct ClientLoop: ~Copyable {
     private var events: [ConnectionEvent] = []
     private var closingUntil: Duration?
     private var wasConnected = false
+    /// Nil: messages are acknowledged when they are read.
+    private let batches: BatchLimit?
+    /// Whether a batch waits for `acknowledge`. Meanwhile nothing is read or written: its PUBACKs
+    /// are in the same queue as all other packets, and before them.
+    private var isHolding = false
 
-    /// The largest number of messages that one turn reads.
-    private static let batch = 1000
+    /// The largest number of messages that one turn reads, without a `BatchLimit`.
+    private static let messagesOfTurn = 1000
+    private static let bytesOfTurn = 1 << 20
     /// The time limit for sending DISCONNECT.
     private static let farewell = Duration.seconds(1)
 
     /// Runs until the connection has ended, then fails every waiting command.
-    static func run(_ options: ConnectOptions, _ timeout: Duration, _ mailbox: Mailbox) {
-        var loop = ClientLoop(mailbox, deadline: SystemClock.monotonic + timeout)
+    static func run(
+        _ options: ConnectOptions, _ timeout: Duration, _ mailbox: Mailbox,
+        _ batches: BatchLimit? = nil
+    ) {
+        var loop = ClientLoop(mailbox, batches, deadline: SystemClock.monotonic + timeout)
         let error = loop.live(options)
         for command in loop.backlog {
             command.reply?.resume(returning: .failure(.notConnected))
@@ -31,8 +40,9 @@ struct ClientLoop: ~Copyable {
         mailbox.finish(error)
     }
 
-    private init(_ mailbox: Mailbox, deadline: Duration) {
+    private init(_ mailbox: Mailbox, _ batches: BatchLimit?, deadline: Duration) {
         self.mailbox = mailbox
+        self.batches = batches
         self.deadline = deadline
         addressDeadline = deadline
     }
@@ -105,10 +115,10 @@ struct ClientLoop: ~Copyable {
         _ = try poller.wait(timeout)
         guard poller.isReadable(slot) else { return }
         for command in mailbox.takeCommands() {
-            if case .close = command {
-                closingUntil = SystemClock.monotonic + Self.farewell
-            } else {
-                backlog.append(command)
+            switch command {
+            case .close: closingUntil = SystemClock.monotonic + Self.farewell
+            case .acknowledge: isHolding = false
+            default: backlog.append(command)
             }
         }
     }
@@ -127,14 +137,15 @@ extension ClientLoop {
                 return .mqtt("no answer in time", reasonCode: 0)
             }
             if let closingUntil {
-                guard connection.isConnected, SystemClock.monotonic < closingUntil else {
-                    return .notConnected
-                }
+                // DISCONNECT would leave after the PUBACKs of a batch that was not stored.
+                guard connection.isConnected, SystemClock.monotonic < closingUntil, !isHolding
+                else { return .notConnected }
                 if !saidFarewell { try connection.disconnect() }
                 saidFarewell = true
-            } else {
+            } else if !isHolding {
                 perform(&connection)
             }
+            if isHolding { continue }
             try connection.write()
             if let error = takeEvents(&connection) { return error }
         }
@@ -142,6 +153,7 @@ extension ClientLoop {
 
     /// Waits, then reads the available data.
     private mutating func turn(_ connection: inout Connection) throws(MQTTError) {
+        if isHolding { return try hold() }
         guard let descriptor = connection.descriptor else { throw .notConnected }
         let interest = connection.interest
         poller.clear()
@@ -153,7 +165,21 @@ extension ClientLoop {
         }
         if connection.nextTick == .zero { try connection.tick() }
         let isReady = poller.isReadable(slot) || poller.isWritable(slot)
-        if isReady || connection.hasBufferedInput { try connection.read(atMost: Self.batch) }
+        guard isReady || connection.hasBufferedInput else { return }
+        try connection.read(
+            atMost: batches?.messages ?? Self.messagesOfTurn,
+            bytes: batches?.bytes ?? Self.bytesOfTurn)
+    }
+
+    /// Waits for `acknowledge` or `close`, and for nothing else. If the broker closes the
+    /// connection meanwhile, the next write finds that.
+    private mutating func hold() throws(MQTTError) {
+        poller.clear()
+        do throws(SystemError) {
+            try wait(nil)
+        } catch {
+            throw .tcp("\(error)")
+        }
     }
 
     private func timeout(_ connection: borrowing Connection) -> Duration? {
@@ -167,11 +193,13 @@ extension ClientLoop {
     /// Passes events on. Returns the error if the connection ended.
     private mutating func takeEvents(_ connection: inout Connection) -> MQTTError? {
         connection.takeEvents(into: &events)
+        var batch: [IncomingMessage] = []
         for event in events {
             switch event {
             case .connected(let ack):
                 wasConnected = true
                 mailbox.connected(ack)
+            case .message(let message) where batches != nil: batch.append(message)
             case .message(let message): mailbox.deliver(message)
             case .published(let packetID, let code): answer(packetID, [code])
             case .subscribed(let packetID, let codes): answer(packetID, codes)
@@ -179,6 +207,10 @@ extension ClientLoop {
             case .refused, .disconnected:
                 return closingUntil == nil ? event.failure : .notConnected
             }
+        }
+        if !batch.isEmpty {
+            isHolding = true
+            mailbox.deliver(batch)
         }
         return nil
     }
@@ -200,10 +232,11 @@ extension ClientLoop {
         do throws(MQTTError) {
             let packetID = switch command {
             case .publish(let message, _): try connection.publish(message)
-            case .subscribe(let list, let marksRetained, _):
-                try connection.subscribe(list, marksRetained: marksRetained)
+            case .subscribe(let list, let sendRetained, let marksRetained, _):
+                try connection.subscribe(
+                    list, sendRetained: sendRetained, marksRetained: marksRetained)
             case .unsubscribe(let filters, _): try connection.unsubscribe(filters)
-            case .close: Int32(0)
+            case .acknowledge, .close: Int32(0)
             }
             // A packet id that is used again ends the wait of the earlier command.
             waiting.updateValue(reply, forKey: packetID)?

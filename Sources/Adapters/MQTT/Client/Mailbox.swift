@@ -7,15 +7,16 @@ typealias CommandReply = CheckedContinuation<Result<[UInt8], MQTTError>, Never>
 /// A command of a task to the thread that owns the connection.
 enum Command: Sendable {
     case publish(OutgoingMessage, CommandReply)
-    case subscribe([Subscription], marksRetained: Bool, CommandReply)
+    case subscribe([Subscription], sendRetained: Bool, marksRetained: Bool, CommandReply)
     case unsubscribe([String], CommandReply)
+    case acknowledge
     case close
 
     var reply: CommandReply? {
         switch self {
-        case .publish(_, let reply), .subscribe(_, _, let reply), .unsubscribe(_, let reply):
+        case .publish(_, let reply), .subscribe(_, _, _, let reply), .unsubscribe(_, let reply):
             reply
-        case .close: nil
+        case .acknowledge, .close: nil
         }
     }
 }
@@ -124,6 +125,8 @@ extension Mailbox {
             state.withLock { $0.droppedMessages += 1 }
         }
     }
+
+    func deliver(_ batch: [IncomingMessage]) { sink.yield(.batch(batch)) }
 
     /// The thread's last call. It resumes all waiting tasks.
     func finish(_ error: MQTTError) {

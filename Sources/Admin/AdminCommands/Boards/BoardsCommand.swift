@@ -64,15 +64,25 @@ struct BoardsCommand: ParsableCommand {
     struct Release: Verb {
         static let configuration = CommandConfiguration(
             commandName: "release",
-            abstract: "Release a board: its session ends, and other users may claim it.")
+            abstract: "Release a board: its session ends, and other users may claim it.",
+            discussion: """
+                What the authority has kept of the board's data is deleted. With --keep-data it \
+                stays with the board's owner.
+                """)
 
         @OptionGroup var place: Place
         @Argument(help: BoardsCommand.boardHelp, completion: .boards) var board: String
+        @Flag(help: "Keep the board's data. Only its present owner can read it.")
+        var keepData = false
 
         func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
             let client = try place.login(in: surroundings).client
             let board = try await client.board(named: board)
-            let told = BrokerDelivery(try await client.own(.delete, "/boards/\(board.id)"))
+            if !keepData {
+                surroundings.note("deleting the data of \(board); --keep-data would keep it")
+            }
+            let told = BrokerDelivery(try await client.own(
+                .delete, "/boards/\(board.id)\(keepData ? "?keepData=true" : "")"))
             told.report(
                 "released \(board)", "installationId", board.id.description, asJSON: place.json,
                 in: surroundings)

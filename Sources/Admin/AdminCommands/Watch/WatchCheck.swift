@@ -60,6 +60,7 @@ final class WatchCheck: Sendable {
                 let (found, total) = take(message)
                 show(found)
                 if let count, total >= count { return }
+            case .batch: break
             case .disconnected(let error):
                 // The broker client also reports this when this side closed the connection.
                 if error == .notConnected, state.withLock({ $0.isEnding }) { return }

@@ -157,6 +157,7 @@ struct WatchCommand: Verb {
                 surroundings.out(place.json ? line.json.text : line.text(surroundings.times))
                 shown += 1
                 if let count, shown >= count { return }
+            case .batch: break
             case .disconnected(let error):
                 // The broker client also reports this after the span has ended and closed the
                 // connection.

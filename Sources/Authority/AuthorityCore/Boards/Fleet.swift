@@ -71,9 +71,7 @@ extension Authority {
         _ board: InstallationID, by caller: Caller
     ) async throws(AuthorityError) -> Bool {
         try await act(.release, by: caller) { act throws(AuthorityError) in
-            guard var record = try act.transaction.board(board), !record.released,
-                record.owner == act.user.objectID || act.user.isAdministrator
-            else { throw .refuse(.notFound, "no such board") }
+            var record = try act.releasable(board)
             record.released = true
             try act.transaction.save(record)
             try act.transaction.forgetReport(of: board)
@@ -93,6 +91,14 @@ extension Authority {
                 at: act.now)
         }
         return await runJobs(of: board)
+    }
+
+    package func ownerToRelease(
+        _ board: InstallationID, by caller: Caller
+    ) async throws(AuthorityError) -> UserID {
+        try await look(.release, by: caller) { act throws(AuthorityError) in
+            try act.releasable(board).owner
+        }
     }
 
     package func sessions(

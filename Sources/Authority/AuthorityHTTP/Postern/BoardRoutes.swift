@@ -41,8 +41,17 @@ struct BoardRoutes: Sendable {
         return Answer(form(of: try await frontend.rename(id, to: name, by: caller)))
     }
 
+    /// The board's records are deleted, unless `?keepData=true` leaves them with their owner. They
+    /// are deleted first, so that an answer of success means that they are gone. The second time
+    /// is for what came in between.
     private func release(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
-        Answer(isBrokerTold: try await frontend.release(try id(in: call), by: caller))
+        let id = try id(in: call)
+        let owner = try call.flag("keepData")
+            ? nil : try await frontend.ownerToRelease(id, by: caller)
+        if let owner { try await data?.delete(board: id, owner: owner) }
+        let isTold = try await frontend.release(id, by: caller)
+        if let owner { try? await data?.delete(board: id, owner: owner) }
+        return Answer(isBrokerTold: isTold)
     }
 
     private func timeline(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {

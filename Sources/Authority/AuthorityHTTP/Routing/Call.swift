@@ -170,11 +170,14 @@ struct Call: Sendable {
     }
 
     /// `?everyone=true`, for administrators.
-    func everyone() throws(AuthorityError) -> Bool {
-        switch options["everyone"] {
+    func everyone() throws(AuthorityError) -> Bool { try flag("everyone") }
+
+    /// `?name=true`. False if it is absent.
+    func flag(_ name: String) throws(AuthorityError) -> Bool {
+        switch options[name] {
         case nil, .string("false"), .bool(false): false
         case .string("true"), .bool(true): true
-        default: throw .refused(Refusal(.validation, "everyone must be true or false"))
+        default: throw .refused(Refusal(.validation, "\(name) must be true or false"))
         }
     }
 

@@ -128,6 +128,37 @@ extension StoreTransaction {
         "broker_logins.password \(board)"
     }
 
+    func owners(
+        of origins: [RecordOrigin]
+    ) throws(AuthorityError) -> [RecordOrigin: RecordOwners] {
+        let queries = origins.map { origin in
+            query(
+                """
+                SELECT owner, released, user_id FROM boards LEFT JOIN sessions
+                    ON sessions.id = ? AND sessions.installation_id = boards.id
+                    AND sessions.device_key IS NOT NULL
+                WHERE boards.id = ?
+                """, [origin.session.description, origin.board.description])
+        }
+        // The answers of one round trip wait in buffers of the connection, which have a limit.
+        var found: [[SQLRow]] = []
+        for start in stride(from: 0, to: queries.count, by: Self.queriesOfTrip) {
+            let end = min(start + Self.queriesOfTrip, queries.count)
+            found += try runner.rows(before: Array(queries[start..<end]), []).before
+        }
+        var owners: [RecordOrigin: RecordOwners] = [:]
+        for (origin, rows) in zip(origins, found) {
+            guard let row = rows.first else { continue }
+            let isReleased: Bool = try row.value("released")
+            owners[origin] = RecordOwners(
+                present: isReleased ? nil : try row.parsed("owner", UserID.init),
+                ofSession: try row.parsedOptional("user_id", UserID.init))
+        }
+        return owners
+    }
+
+    private static var queriesOfTrip: Int { 128 }
+
     private func readBoard(_ row: SQLRow) throws(AuthorityError) -> BoardRecord {
         BoardRecord(
             installation: try row.parsed("id", InstallationID.init),
