@@ -44,7 +44,7 @@ case "$prefix" in /*) ;; *) fail "the prefix must be an absolute path, such as /
 # Each line: a file of the package, its destination, its mode.
 list() {
     echo "usr/bin/postern-agent $prefix/bin/postern-agent 755"
-    echo "usr/sbin/postern-agent-app $prefix/sbin/postern-agent-app 755"
+    echo "usr/bin/postern-agent-app $prefix/bin/postern-agent-app 755"
     for unit in $units; do
         echo "lib/systemd/system/$unit /etc/systemd/system/$unit 644"
     done

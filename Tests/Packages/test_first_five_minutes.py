@@ -168,10 +168,10 @@ def test_it_pairs(machine):
 
 def test_a_first_program_gets_its_login_and_its_answer(machine):
     shown = "".join(machine.types(line) for line in machine.program)
-    assert '{"seq":1}' in shown
-    login = machine.system.path("/srv/ada/.config/mosquitto_rr")
-    assert login.stat().st_mode & 0o077 == 0
-    machine.thermo = re.fullmatch(r"-u thermo\n-P ([A-Za-z0-9+/]{32})\n", login.read_text())[1]
+    assert "1" in shown.split()
+    assert machine.system.mode("/etc/postern/apps/thermo.password") == "0400 ada:root"
+    login = machine.system.read("/etc/postern/apps/thermo.password")
+    machine.thermo = re.fullmatch(r"([A-Za-z0-9+/]{32})\n", login)[1]
     machine.run("useradd", "--system", "--groups", "postern-apps", "thermo")
     for where in (["--unix", BUS], ["-h", "127.0.0.1"]):
         assert machine.publish(*where).returncode == 0

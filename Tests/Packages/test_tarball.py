@@ -10,7 +10,7 @@ MODES = {
     "/etc/postern": "0755 root:root",
     "/var/lib/postern": "0700 postern:postern",
     "/usr/local/bin/postern-agent": "0755 root:root",
-    "/usr/local/sbin/postern-agent-app": "0755 root:root",
+    "/usr/local/bin/postern-agent-app": "0755 root:root",
     "/etc/systemd/system/postern-agent.service": "0644 root:root",
     "/etc/systemd/system/postern-agent-prove.service": "0644 root:root",
     "/etc/systemd/system/postern-agent-prove.timer": "0644 root:root",

@@ -1,0 +1,97 @@
+"""A program on the board that writes to the agent."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from types import TracebackType
+from typing import Any, Callable, Mapping, Optional, Type
+
+from ._errors import Unavailable
+from ._link import Link, failure
+from ._login import check_name, find_bus, find_password
+from ._request import Request, encode, write
+from ._session import Session
+
+
+class App:
+    """An app of this name. It connects in the background, and again after each break.
+
+    `bus` is `mqtt://host:port` or `unix:/path`. Without it and without a password they are found
+    where the package `postern-agent` and `postern-agent-app` put them. `timeout` is in seconds.
+    All methods may be called from any thread.
+    """
+
+    def __init__(
+        self, name: str, bus: Optional[str] = None, username: Optional[str] = None,
+        password: Optional[str] = None, *, timeout: float = 30.0,
+    ):
+        self.name = check_name(name)
+        self.timeout = timeout
+        found = find_bus(bus)
+        self._link = Link(
+            name, found, username or name,
+            lambda: find_password(name) if password is None else password)
+
+    def create(self, cls: str, object: Any = None, /, **fields: Any) -> int:
+        """Makes a record of this class, from an object or from fields: `create("Reading", c=21.5)`.
+
+        Returns the number of the write, once the agent has it on disk. Sends it again until there
+        is an answer, under one key, so there is never a second record. Raises `Refused`,
+        `SessionOver`, or `Unavailable` after `timeout`.
+        """
+        return self._finish(write("create", cls, None, encode(object, fields)))
+
+    def update(self, cls: str, object_id: str, object: Any = None, /, **fields: Any) -> int:
+        """Changes a record. The same as `create` otherwise."""
+        return self._finish(write("update", cls, object_id, encode(object, fields)))
+
+    def delete(self, cls: str, object_id: str, /) -> int:
+        """Deletes a record. The same as `create` otherwise."""
+        return self._finish(write("delete", cls, object_id, b"{}"))
+
+    def session(self) -> Session:
+        """The session now. Raises `Unavailable` if the agent publishes none within `timeout`."""
+        known = self._link.wait_session(self.timeout)
+        if known is None:
+            raise Unavailable("the agent has published no session")
+        return known
+
+    def on_session(self, callback: Callable[[Session], None]) -> None:
+        """Calls back with the session at each change, and now if it is known.
+
+        The call comes from another thread. It must not wait for a write.
+        """
+        self._link.listen(callback)
+
+    def close(self) -> None:
+        """Ends the connection. Calls that wait raise `Unavailable`."""
+        self._link.close()
+
+    def __enter__(self) -> "App":
+        return self
+
+    def __exit__(
+        self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        self.close()
+
+    def _start(self, request: Request) -> "Future[Mapping[str, Any]]":
+        return self._link.send(request, self.timeout).future
+
+    def _finish(self, request: Request) -> int:
+        try:
+            return number(self._start(request).result())
+        except Unavailable as error:
+            error._again = lambda: self._finish(request)
+            raise
+        finally:
+            # After ^C the write is not sent again.
+            self._link.forget(request)
+
+
+def number(answer: Mapping[str, Any]) -> int:
+    """The number of a write. Raises what the agent answered instead."""
+    if "code" in answer:
+        raise failure(answer)
+    return int(answer["seq"])
