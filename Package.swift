@@ -138,6 +138,9 @@ let package = Package(
         .swift("AuthorityStore", "Authority", [
             "AuthorityCore", "PostgreSQLClient", "Sessions", "Gate", "Wire", grdb,
         ]),
+        .swift("AuthorityData", "Authority", [
+            "AuthorityCore", "AuthorityStore", "PostgreSQLClient", "Sessions", "Gate", "Wire", grdb,
+        ], hot),
         .swift("AuthorityHTTP", "Authority", [
             "AuthorityCore", "COpenSSL", "Cryptography", "MetricsServer", "Sessions", "Gate",
             "Wire", hummingbird, logging,
@@ -206,6 +209,10 @@ let package = Package(
             "LinuxIO", "Cryptography", "Doctor", "Gate", "Sessions", "Wire", "ConfigurationFiles",
             "FreePorts", "PostgresServers", "PostgreSQLClient", grdb, "HTTPClient",
             "DoctorBreakages",
+        ]),
+        .tests("AuthorityDataTests", [
+            "AuthorityCore", "AuthorityData", "Gate", "PostgreSQLClient", "PostgresServers",
+            "Sessions", "Wire", grdb,
         ]),
         .tests("PostgreSQLClientTests", [
             "FreePorts", "PostgresServers", "PostgreSQLClient", "Sessions",

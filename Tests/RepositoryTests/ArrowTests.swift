@@ -28,6 +28,10 @@ private let arrows: [String: [String: Set<String>]] = [
             "AuthorityCore", "Foundation", "FoundationEssentials", "GRDB", "Gate",
             "PostgreSQLClient", "Sessions", "Synchronization", "Wire",
         ],
+        "AuthorityData": [
+            "AuthorityCore", "AuthorityStore", "Foundation", "GRDB", "Gate", "PostgreSQLClient",
+            "Sessions", "Synchronization", "Wire",
+        ],
         "PostgreSQLClient": ["CPostgreSQL", "Dispatch", "LinuxIO", "Sessions", "Synchronization"],
         "AuthorityHTTP": [
             "AuthorityCore", "COpenSSL", "Cryptography", "Foundation", "FoundationEssentials",
@@ -136,7 +140,9 @@ struct ArrowTests {
             "Glibc", "GRDB", "Hummingbird",
         ]
         for library in libraries {
-            #expect(imports.count { $0.value.contains(library) } == 1, "\(library)")
+            // Sessions and records of boards have a store each.
+            let modules = library == "GRDB" ? 2 : 1
+            #expect(imports.count { $0.value.contains(library) } == modules, "\(library)")
         }
     }
 }

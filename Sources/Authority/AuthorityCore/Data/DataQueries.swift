@@ -85,7 +85,8 @@ package struct SeriesQuery: Sendable {
     package let field: String
     package var since: Timestamp
     package var until: Timestamp
-    /// The width of a bucket. Buckets start at multiples of it since the epoch.
+    /// The width of a bucket. Buckets start at multiples of it since the epoch. The store has sums
+    /// of whole minutes, so a long range begins and ends with one. At most 20,000 buckets.
     package var step: Duration
 
     package init(
@@ -123,6 +124,9 @@ package struct NewestValue: Equatable, Sendable {
         case number(Double)
         case text(String)
     }
+
+    /// The most values of `DataStore.newest`, the newest first.
+    package static let limit = 1000
 
     package let className: ClassName
     package let record: RecordID?

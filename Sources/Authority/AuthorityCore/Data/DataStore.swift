@@ -7,7 +7,10 @@ package import Sessions
 /// Every read names the owner. A record of another owner is not found.
 package protocol DataStore: Sendable {
     /// Stores the records in one commit. They are durable when it returns. A record whose board and
-    /// sequence are stored is counted and not stored again.
+    /// sequence were ever stored is counted and not stored again, also after its deletion.
+    ///
+    /// A record that claims to be written more than a day after it was received is stored as
+    /// written when it was received. So it ages as others do, and hides no later write.
     func keep(_ records: [OwnedRecord]) async throws(AuthorityError) -> KeepCount
 
     /// Records in order of `writtenAt`, then board, then sequence.
@@ -24,12 +27,13 @@ package protocol DataStore: Sendable {
     /// The numbers of one field of one board, a bucket for each step of time that has any.
     func series(_ query: SeriesQuery) async throws(AuthorityError) -> [SeriesBucket]
 
-    /// The fields that a board has sent, each with its newest value.
+    /// The fields that a board has sent, each with its newest value, the newest first.
     func newest(
         of board: InstallationID, owner: UserID
     ) async throws(AuthorityError) -> [NewestValue]
 
-    /// Deletes the records of a board that this owner has.
+    /// Deletes the records of a board that this owner has, in several steps. If it fails, some are
+    /// left: call it again.
     func delete(board: InstallationID, owner: UserID) async throws(AuthorityError)
 
     /// Deletes the oldest records beyond the bounds. Call it often; one call does a bounded amount

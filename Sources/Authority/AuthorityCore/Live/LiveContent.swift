@@ -18,27 +18,32 @@ extension Reading {
 
 /// The parts of a payload that can be shown: its numbers, and the rest as a text. A payload without
 /// numbers is a text as a whole. Never fails: it accepts any bytes.
-struct LiveContent: Equatable, Sendable {
-    private(set) var values: [String: Double] = [:]
-    private(set) var text: String?
+package struct LiveContent: Equatable, Sendable {
+    /// A field that is not a number, such as `state: open`.
+    package struct Word: Equatable, Sendable {
+        package let path: String
+        package let text: String
+    }
+
+    package private(set) var values: [String: Double] = [:]
+    package private(set) var text: String?
+    package private(set) var words: [Word] = []
 
     /// The maximum size of a payload in bytes. A larger one is counted but not read.
-    static let payloadLimit = 64 * 1024
+    package static let payloadLimit = 64 * 1024
     static let textLimit = 512
     static let valueLimit = 16
     static let depthLimit = 4
     static let fieldLimit = 64
-    /// The fields that are not numbers, such as `state: open`.
-    private var words: [String] = []
 
-    init(_ payload: [UInt8]) {
+    package init(_ payload: [UInt8]) {
         if let json = Self.json(payload) { collect(json, path: "", depth: 0) }
         if values.isEmpty {
             text = Self.text(payload)
         } else if !words.isEmpty {
-            text = Self.text(Array(words.joined(separator: ", ").utf8))
+            let all = words.map { "\($0.path): \($0.text)" }.joined(separator: ", ")
+            text = Self.text(Array(all.utf8))
         }
-        words = []
     }
 
     private static func json(_ payload: [UInt8]) -> JSONValue? {
@@ -79,7 +84,7 @@ struct LiveContent: Equatable, Sendable {
 
     private mutating func say(_ word: String, at path: String) {
         guard words.count < Self.valueLimit else { return }
-        words.append("\(path): \(word.prefix(Self.textLimit))")
+        words.append(Word(path: path, text: String(word.prefix(Self.textLimit))))
     }
 
     private static func text(_ payload: [UInt8]) -> String {

@@ -96,7 +96,7 @@ package protocol SecretWrapping: Sendable {
 
 /// Passes an `AuthorityError` on unchanged, and reports a SQLite error without the statement's
 /// values.
-func storeFailure(_ error: any Error) -> AuthorityError {
+package func storeFailure(_ error: any Error) -> AuthorityError {
     if let error = error as? AuthorityError { return error }
     guard let error = error as? DatabaseError else {
         return .failed(layer: "store", text: "the database failed for an unknown reason")

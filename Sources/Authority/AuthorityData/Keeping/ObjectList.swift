@@ -1,0 +1,145 @@
+import AuthorityCore
+import Gate
+import Sessions
+import Wire
+
+/// A place in a list of objects of one kind.
+struct ObjectPlace: Equatable, Sendable {
+    let time: Int64
+    /// Tells creations of one time apart. Their meaning is the store's.
+    var number: Int64 = 0
+    var second: Int64 = 0
+    /// Tells changed objects of one time apart.
+    var id: String = ""
+}
+
+/// One object of a list; its content only if it was asked for.
+struct ListedObject: Sendable {
+    let place: ObjectPlace
+    let object: DataObject?
+}
+
+/// The two kinds of objects of a class, each in order, in one consistent view of the store.
+protocol ObjectTables {
+    /// Objects that are as their record made them, after `place`.
+    func created(
+        after place: ObjectPlace?, limit: Int, withContent: Bool
+    ) throws(AuthorityError) -> [ListedObject]
+    /// Objects that were changed, after `place`, and not those that were deleted.
+    func changed(
+        after place: ObjectPlace?, limit: Int
+    ) throws(AuthorityError) -> [ListedObject]
+    func count() throws(AuthorityError) -> Int
+}
+
+/// Merges the two kinds of objects into one list, and cuts the page out of it.
+struct ObjectList<Tables: ObjectTables> {
+    let query: ObjectQuery
+    let tables: Tables
+
+    /// How many objects are read at a time.
+    private static var portion: Int { 500 }
+
+    func page() throws(AuthorityError) -> ObjectPage {
+        guard let matches = query.matches else { return try unfiltered() }
+        var merge = Merge(query: query, tables: tables)
+        var (examined, matching) = (0, 0)
+        var objects: [DataObject] = []
+        var isPartial = false
+        while let next = try merge.next(withContent: true)?.object {
+            examined += 1
+            if matches(next) {
+                if matching >= query.skip, objects.count < query.limit { objects.append(next) }
+                matching += 1
+            }
+            if !query.counts, objects.count >= query.limit { break }
+            guard examined < query.examined else {
+                isPartial = try merge.next(withContent: false) != nil
+                break
+            }
+        }
+        return ObjectPage(
+            objects: objects, count: query.counts ? matching : nil, isPartial: isPartial)
+    }
+
+    /// Skips and counts without reading payloads.
+    private func unfiltered() throws(AuthorityError) -> ObjectPage {
+        var merge = Merge(query: query, tables: tables)
+        var objects: [DataObject] = []
+        var skipped = 0
+        while objects.count < query.limit,
+            let next = try merge.next(withContent: skipped >= query.skip)
+        {
+            if skipped < query.skip { skipped += 1 } else if let object = next.object {
+                objects.append(object)
+            }
+        }
+        return ObjectPage(
+            objects: objects, count: query.counts ? try tables.count() : nil, isPartial: false)
+    }
+
+    /// The next object of both kinds, in order.
+    private struct Merge {
+        let query: ObjectQuery
+        let tables: Tables
+        private var created = Portion()
+        private var changed = Portion()
+
+        struct Portion {
+            var objects: ArraySlice<ListedObject> = []
+            var last: ObjectPlace?
+            var isEnd = false
+            var hasContent = false
+
+            mutating func take() -> ListedObject? {
+                let first = objects.popFirst()
+                if let first { last = first.place }
+                return first
+            }
+        }
+
+        init(query: ObjectQuery, tables: Tables) { (self.query, self.tables) = (query, tables) }
+
+        mutating func next(withContent: Bool) throws(AuthorityError) -> ListedObject? {
+            // The objects that were read without content are read again.
+            if withContent, !created.hasContent { created.objects = [] }
+            if created.objects.isEmpty, !created.isEnd || withContent != created.hasContent {
+                created.objects = try tables.created(
+                    after: created.last, limit: portion, withContent: withContent)[...]
+                created.isEnd = created.objects.count < portion
+                created.hasContent = withContent
+            }
+            if changed.objects.isEmpty, !changed.isEnd {
+                changed.objects = try tables.changed(after: changed.last, limit: portion)[...]
+                changed.isEnd = changed.objects.count < portion
+            }
+            guard let first = created.objects.first else { return changed.take() }
+            guard let second = changed.objects.first else { return created.take() }
+            let isFirst = query.isDescending
+                ? first.place.time >= second.place.time : first.place.time <= second.place.time
+            return isFirst ? created.take() : changed.take()
+        }
+    }
+}
+
+extension DataObject {
+    /// The object that a creation made and nothing changed.
+    init?(_ record: DataRecord) {
+        guard let id = RecordID(created: record.board, sequence: record.sequence) else {
+            return nil
+        }
+        self.init(
+            className: record.path.className, id: id, board: record.board, app: record.app,
+            createdAt: record.writtenAt, updatedAt: record.writtenAt,
+            receivedAt: record.receivedAt, members: ObjectMembers.of(record.payload))
+    }
+
+    /// Nil if the object was deleted.
+    init?(_ id: RecordID, of className: ClassName, _ object: ChangedObject) {
+        guard let members = object.members else { return nil }
+        self.init(
+            className: className, id: id, board: object.board, app: object.app,
+            createdAt: object.createdAt, updatedAt: object.updatedAt,
+            receivedAt: object.receivedAt, members: members)
+    }
+}

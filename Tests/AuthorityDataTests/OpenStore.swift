@@ -1,0 +1,53 @@
+import AuthorityCore
+import Gate
+import Sessions
+
+/// A store with its place, which goes with it.
+final class OpenStore: DataStore {
+    private let store: any DataStore
+    private let place: any Sendable
+
+    init(_ store: any DataStore, _ place: any Sendable) {
+        (self.store, self.place) = (store, place)
+    }
+
+    func keep(_ records: [OwnedRecord]) async throws(AuthorityError) -> KeepCount {
+        try await store.keep(records)
+    }
+
+    func records(_ query: RecordQuery) async throws(AuthorityError) -> [DataRecord] {
+        try await store.records(query)
+    }
+
+    func objects(_ query: ObjectQuery) async throws(AuthorityError) -> ObjectPage {
+        try await store.objects(query)
+    }
+
+    func object(
+        _ id: RecordID, of className: ClassName, owner: UserID
+    ) async throws(AuthorityError) -> DataObject? {
+        try await store.object(id, of: className, owner: owner)
+    }
+
+    func series(_ query: SeriesQuery) async throws(AuthorityError) -> [SeriesBucket] {
+        try await store.series(query)
+    }
+
+    func newest(
+        of board: InstallationID, owner: UserID
+    ) async throws(AuthorityError) -> [NewestValue] {
+        try await store.newest(of: board, owner: owner)
+    }
+
+    func delete(board: InstallationID, owner: UserID) async throws(AuthorityError) {
+        try await store.delete(board: board, owner: owner)
+    }
+
+    func trim(_ bounds: DataBounds, now: Timestamp) async throws(AuthorityError) -> TrimCount {
+        try await store.trim(bounds, now: now)
+    }
+
+    func usage() async throws(AuthorityError) -> DataUsage { try await store.usage() }
+
+    func close() async throws(AuthorityError) { try await store.close() }
+}
