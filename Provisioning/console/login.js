@@ -7,7 +7,7 @@ import { button, field, h, icon } from "./dom.js";
 export function loginPage({ title, text, then }) {
   const name = h("input", {
     id: "username", name: "username", autocomplete: "username", autocapitalize: "none",
-    spellcheck: "false", required: true, maxlength: 128,
+    spellcheck: "false", required: true, maxlength: 256,
   });
   const password = h("input", {
     id: "password", name: "password", type: "password", autocomplete: "current-password",

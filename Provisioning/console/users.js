@@ -74,7 +74,7 @@ function card(user, load) {
 
 function addUser(done) {
   const name = h("input", { name: "username", autocomplete: "off", autocapitalize: "none",
-    spellcheck: "false", maxlength: 128 });
+    spellcheck: "false", maxlength: 256 });
   const password = h("input", { name: "password", type: "password", autocomplete: "new-password" });
   const claims = h("input", { type: "checkbox", checked: true });
   const rules = h("input", { type: "checkbox" });

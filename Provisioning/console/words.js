@@ -107,7 +107,7 @@ const log = {
   "board.renew": "Renewal started", "board.released": "Board released", "board.renamed": "Board renamed", "role.made": "Role made",
   "role.changed": "Role changed", "role.deleted": "Role deleted", "keys.rotated": "Keys rotated",
   "alerts.tested": "Alerts tested", "user.added": "User added", "user.disabled": "User disabled", "user.enabled": "User enabled",
-  "user.password": "Password changed", "user.revoked": "All sessions signed out",
+  "user.password": "Password changed", "user.changed": "User changed", "user.renamed": "User renamed", "user.revoked": "All sessions signed out",
 };
 export function auditWords(event) { return log[event] ?? event; }
 export function isAlarm(event) {

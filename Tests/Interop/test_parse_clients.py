@@ -8,8 +8,10 @@ import importlib
 import json
 import secrets
 import sys
+import unicodedata
 import urllib.error
 import urllib.request
+import uuid
 from types import SimpleNamespace
 
 import pytest
@@ -144,6 +146,44 @@ def test_an_app_registers_its_installation(parse, evidence):
     assert sorted(kept["channels"]) == ["a", "b"]
 
 
+def test_an_app_keeps_what_it_knows_of_its_user(parse, evidence):
+    """ParsePy's save sends all that it knows, also what the server said."""
+    name = f"ana+{secrets.token_hex(4)}@example.com"
+    password = secrets.token_urlsafe(16)
+    evidence.add_secret("a password", password)
+    made = parse.user.User.signup(name, password, email=name, phone="555-1234", visits=1)
+    user = parse.user.User.login(name, password)
+    for opened in (made, user):
+        evidence.add_secret("a session token", opened.sessionToken)
+    assert (user.username, user.email, user.phone, user.visits) == (name, name, "555-1234", 1)
+    before = user.updatedAt
+    as_user(parse, user)
+    user.phone, user.colour = "555-4321", "grün"
+    user.save()
+    again = parse.user.User.current_user()
+    assert (again.phone, again.colour, again.visits) == ("555-4321", "grün", 1)
+    assert again.updatedAt > before
+    [found] = parse.user.User.Query.filter(colour="grün")
+    assert found.objectId == user.objectId
+    parse.user.User.PUT(user._absolute_url, visits={"__op": "Increment", "amount": 2})
+    assert parse.user.User.current_user().visits == 3
+
+
+def test_names_that_look_the_same_are_one(parse, evidence):
+    name = f"José {secrets.token_hex(4)}"
+    password = secrets.token_urlsafe(16)
+    evidence.add_secret("a password", password)
+    user = parse.user.User.signup(name, password)
+    evidence.add_secret("a session token", user.sessionToken)
+    again = parse.user.User.login(unicodedata.normalize("NFD", name), password)
+    evidence.add_secret("a session token", again.sessionToken)
+    assert again.objectId == user.objectId
+    for taken in (name.upper(), unicodedata.normalize("NFD", name), f" {name} "):
+        with pytest.raises(parse.core.ResourceRequestBadRequest) as refused:
+            parse.user.User.signup(taken, password)
+        assert json.loads(refused.value.args[0])["code"] == 202
+
+
 # What the JavaScript SDK (parse 1.6 to 5) sends: POST always, everything in the body, and a type
 # of content that needs no preflight. Source: Parse-SDK-JS, src/RESTController.js.
 
@@ -193,6 +233,54 @@ def test_the_javascript_sdk_is_not_let_past_a_restricted_session(bench, parse, e
         assert (status, refused.get("code")) == (400, 119), (method, path)
     status, found = sdk(bench, "GET", "sessions", token, where={"restricted": False})
     assert found["results"] == []
+
+
+def test_the_javascript_sdk_names_an_anonymous_user(bench, evidence):
+    """`AnonymousUtils.logIn()`, then `user.signUp()`, `setPassword`, `save()`."""
+    anonymous = {"anonymous": {"id": str(uuid.uuid4())}}
+    status, user = sdk(bench, "POST", "users", authData=anonymous)
+    token = user["sessionToken"]
+    evidence.add_secret("a session token", token)
+    assert status == 201
+    name, password = f"js+{secrets.token_hex(4)}@example.com", secrets.token_urlsafe(16)
+    evidence.add_secret("a password", password)
+    status, saved = sdk(bench, "PUT", f"users/{user['objectId']}", token, username=name,
+                        password=password, authData={"anonymous": None}, email=name)
+    assert status == 200 and saved["updatedAt"] and saved["sessionToken"] == token, saved
+    status, me = sdk(bench, "GET", "users/me", token)
+    assert (me["objectId"], me["username"], me["email"]) == (user["objectId"], name, name)
+    status, again = sdk(bench, "POST", "login", username=name, password=password)
+    evidence.add_secret("a session token", again["sessionToken"])
+    assert (status, again["objectId"]) == (200, user["objectId"])
+    new = secrets.token_urlsafe(16)
+    evidence.add_secret("a password", new)
+    status, saved = sdk(bench, "PUT", f"users/{user['objectId']}", again["sessionToken"],
+                        password=new)
+    assert status == 200, saved
+    assert sdk(bench, "GET", "users/me", token)[1]["code"] == 209
+    assert sdk(bench, "POST", "login", username=name, password=password)[1]["code"] == 101
+    status, other = sdk(bench, "POST", "users", authData=anonymous)
+    evidence.add_secret("a session token", other["sessionToken"])
+    assert (status, other["objectId"] != user["objectId"]) == (201, True)
+
+
+def test_the_javascript_sdk_subscribes_its_installation(bench):
+    iid = str(uuid.uuid4())
+    channels = {"__op": "AddUnique", "objects": ["news", "Lamp_1-b"]}
+    status, made = sdk(bench, "POST", "installations", installationId=iid, deviceType="js",
+                       channels=channels, badge={"__op": "Increment", "amount": 1},
+                       _InstallationId=iid)
+    assert (status, made["channels"], made["badge"]) == (201, ["news", "Lamp_1-b"], 1)
+    path = f"installations/{made['objectId']}"
+    status, saved = sdk(bench, "PUT", path, channels={"__op": "Remove", "objects": ["news"]},
+                        badge=0, _InstallationId=iid)
+    assert (status, saved["channels"], "badge" in saved) == (200, ["Lamp_1-b"], False)
+    for members, code in ({"channels": ["a b"]}, 112), ({"badge": "1"}, 111), \
+            ({"user": {"__type": "Pointer", "className": "_User", "objectId": "a"}}, 119), \
+            ({"ACL": {"*": {"read": True}}}, 119):
+        status, refused = sdk(bench, "PUT", path, _InstallationId=iid, **members)
+        assert (status, refused["code"]) == (400, code), members
+        assert next(iter(members))[:7] in refused["error"], refused
 
 
 def test_a_batch_is_judged_request_by_request(bench, parse, evidence):

@@ -87,9 +87,10 @@ package protocol AuthorityFrontend: ParseObjects, IdentityFrontend {
     ) async throws(AuthorityError) -> Explanation
 
     /// The caller's own sessions; all sessions for an administrator who asks for `everyone`. A
-    /// restricted session sees only the restricted ones of its user.
+    /// restricted session sees only the restricted ones of its user. `withEnded` adds those whose
+    /// end the board has not yet confirmed.
     func sessions(
-        _ slice: ListSlice, by caller: Caller, everyone: Bool
+        _ slice: ListSlice, by caller: Caller, everyone: Bool, withEnded: Bool
     ) async throws(AuthorityError) -> [SessionView]
     /// One session. A restricted session finds only restricted sessions of its user; any other
     /// gives 101.
@@ -134,8 +135,15 @@ package protocol AuthorityFrontend: ParseObjects, IdentityFrontend {
         _ slice: ListSlice?, by caller: Caller
     ) async throws(AuthorityError) -> [UserView]
     func addUser(_ user: NewUser, by caller: Caller) async throws(AuthorityError) -> UserView
+    /// Changes name, e-mail, fields and password: the caller's own, or any user's for an
+    /// administrator; otherwise 101. 202 or 203 if another user has the name or the e-mail. For a
+    /// password see `setPassword`.
+    func change(
+        _ user: UserID, _ change: ProfileChange, by caller: Caller
+    ) async throws(AuthorityError) -> UserView
     /// Sets a password: the caller's own, or any user's for an administrator. Every session of that
-    /// user ends, except the caller's session. Sessions on boards stay if `keepsBoards`.
+    /// user ends, except the caller's session. Sessions on boards stay if `keepsBoards`. 142 for
+    /// one's own without the old one, unless the session is a login of the last five minutes.
     func setPassword(
         _ change: PasswordChange, by caller: Caller
     ) async throws(AuthorityError)
@@ -167,7 +175,7 @@ extension AuthorityFrontend {
     package func sessions(
         by caller: Caller, everyone: Bool
     ) async throws(AuthorityError) -> [SessionView] {
-        try await sessions(.longest, by: caller, everyone: everyone)
+        try await sessions(.longest, by: caller, everyone: everyone, withEnded: true)
     }
 
     package func users(by caller: Caller) async throws(AuthorityError) -> [UserView] {

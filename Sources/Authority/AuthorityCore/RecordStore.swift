@@ -69,14 +69,18 @@ package protocol AuthorityTransaction: UserTable, SessionTable, BoardTable, Clai
 
 package protocol UserTable {
     func user(_ id: UserID) throws(AuthorityError) -> UserRecord?
-    /// Ignores upper and lower case.
+    /// Finds the user by `Username.key`: names that look the same are the same.
     func user(named name: String) throws(AuthorityError) -> UserRecord?
+    func user(email: EmailAddress) throws(AuthorityError) -> UserRecord?
     func user(anonymousHash: [UInt8]) throws(AuthorityError) -> UserRecord?
     func users() throws(AuthorityError) -> [UserRecord]
-    /// Sorted by name. Upper and lower case count as the same.
+    /// Sorted by `Username.key`.
     func users(_ slice: ListSlice) throws(AuthorityError) -> [UserRecord]
-    /// Returns false if the name is taken.
+    /// Returns false if the name or the e-mail address is taken.
     func insert(_ user: UserRecord) throws(AuthorityError) -> Bool
+    /// Writes name, e-mail address, fields, anonymous hash and `updatedAt`. Fails if the name or
+    /// the e-mail address is taken, so ask before.
+    func saveProfile(_ user: UserRecord) throws(AuthorityError)
     func setPasswordHash(_ hash: String, of user: UserID) throws(AuthorityError)
     func setEnabled(_ isEnabled: Bool, of user: UserID) throws(AuthorityError)
     func setMayClaim(_ mayClaim: Bool, of user: UserID) throws(AuthorityError)
@@ -88,6 +92,10 @@ package enum SessionChoice: Sendable {
     case current
     /// The restricted sessions among `current`.
     case restricted
+    /// The sessions among `current` that nobody ended. An expired one can still be renewed.
+    case notEnded
+    /// The restricted sessions among `notEnded`.
+    case restrictedNotEnded
     /// The active sessions among `restricted`.
     case activeRestricted
 }

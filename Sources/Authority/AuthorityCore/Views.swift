@@ -52,13 +52,22 @@ package struct UserView: Equatable, Sendable {
     package let isAdministrator: Bool
     package let mayClaim: Bool
     package let createdAt: Timestamp
+    package let updatedAt: Timestamp
     /// False: the user cannot log in and has no live session.
     package let isEnabled: Bool
+    /// Not verified.
+    package let email: EmailAddress?
+    /// The user's own fields.
+    package let fields: [String: JSONValue]
 
     package init(
         objectID: UserID, username: String, isAdministrator: Bool, mayClaim: Bool,
-        createdAt: Timestamp, isEnabled: Bool = true
+        createdAt: Timestamp, updatedAt: Timestamp? = nil, isEnabled: Bool = true,
+        email: EmailAddress? = nil, fields: [String: JSONValue] = [:]
     ) {
+        self.updatedAt = updatedAt ?? createdAt
+        self.email = email
+        self.fields = fields
         self.isEnabled = isEnabled
         self.objectID = objectID
         self.username = username

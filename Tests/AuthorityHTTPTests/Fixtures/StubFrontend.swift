@@ -130,7 +130,8 @@ actor StubFrontend: AuthorityFrontend {
 
     func login(_ attempt: LoginAttempt) async throws(AuthorityError) -> LoggedIn {
         if holdsLogins { await withCheckedContinuation { heldLogins.append($0) } }
-        try note("login \(attempt.username) from \(attempt.origin)\(at(attempt.installation))")
+        try note("login \(attempt.isByEmail ? "by e-mail " : "")\(attempt.username)"
+            + " from \(attempt.origin)\(at(attempt.installation))")
         guard attempt.password.matches(SecretBytes(Array("correct".utf8))),
             let token = SessionToken(Self.token)
         else { throw .refused(Refusal(.notFound, "Invalid username/password.")) }
@@ -248,7 +249,7 @@ actor StubFrontend: AuthorityFrontend {
     }
 
     func sessions(
-        _ slice: ListSlice, by caller: Caller, everyone: Bool
+        _ slice: ListSlice, by caller: Caller, everyone: Bool, withEnded: Bool
     ) async throws(AuthorityError) -> [SessionView] {
         try note("sessions everyone \(everyone)")
         let first = [try view(board: false), try view(board: true)]
@@ -287,7 +288,8 @@ actor StubFrontend: AuthorityFrontend {
     }
 
     func addUser(_ user: NewUser, by caller: Caller) async throws(AuthorityError) -> UserView {
-        try note("add \(user.username) admin \(user.isAdministrator) claim \(user.mayClaim)")
+        try note("add \(user.username) admin \(user.isAdministrator) claim \(user.mayClaim)"
+            + user.profile.noted)
         return UserView(
             objectID: try userID("uSeR000002"), username: user.username,
             isAdministrator: user.isAdministrator, mayClaim: user.mayClaim, createdAt: time(5))

@@ -29,10 +29,11 @@ extension StubFrontend {
         switch attempt.credential {
         case .password(let username, _):
             name = username
-            try note("sign up \(username) from \(attempt.origin)\(at(attempt.installation))")
+            try note("sign up \(username) from \(attempt.origin)\(at(attempt.installation))"
+                + attempt.profile.noted)
         case .anonymous(let id):
             name = id.matches(SecretBytes(Array("again".utf8))) ? "known" : "nobody"
-            try note("sign up anonymous, an id of \(id.count) bytes")
+            try note("sign up anonymous, an id of \(id.count) bytes" + attempt.profile.noted)
         case .identity(let proof):
             name = proof.id == "again" ? "known" : "nobody"
             try note("sign up \(proof.noted)\(at(attempt.installation))")
@@ -115,6 +116,16 @@ extension StubFrontend {
         return liveSessions
     }
 
+    func change(
+        _ user: UserID, _ change: ProfileChange, by caller: Caller
+    ) async throws(AuthorityError) -> UserView {
+        if let password = change.password { try await setPassword(password, by: caller) }
+        if !change.noted.isEmpty { try note("change \(user)\(change.noted)") }
+        return UserView(
+            objectID: user, username: change.username ?? "alice", isAdministrator: true,
+            mayClaim: true, createdAt: time(0), updatedAt: time(9), fields: change.fields)
+    }
+
     func setPassword(
         _ change: PasswordChange, by caller: Caller
     ) async throws(AuthorityError) {
@@ -160,5 +171,23 @@ extension StubFrontend {
                 event: .refreshed, session: try id("sEsS000002"), at: time(10), until: time(90),
                 count: 3, detail: "")
         ]
+    }
+}
+
+extension ProfileChange {
+    /// All but the password.
+    var noted: String {
+        var text = username.map { " name \($0)" } ?? ""
+        switch email {
+        case .set(let address)?: text += " e-mail \(address)"
+        case .remove?: text += " no e-mail"
+        case nil: break
+        }
+        switch anonymousID {
+        case .keep(let id)?: text += " still anonymous, an id of \(id.count) bytes"
+        case .remove?: text += " not anonymous"
+        case nil: break
+        }
+        return fields.isEmpty ? text : text + " \(JSONValue.object(fields).text)"
     }
 }

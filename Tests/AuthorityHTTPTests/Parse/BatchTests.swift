@@ -36,7 +36,7 @@ struct BatchTests {
                 == .string(StubFrontend.freshToken))
             #expect(await console.frontend.calls == [
                 #"update sEsS000002 {"label":"x"}"#, "sessions everyone false",
-                "revoke sEsS000002", "make {}",
+                "session sEsS000002", "revoke sEsS000002", "make {}",
             ])
         }
     }

@@ -23,7 +23,7 @@ struct BodyFormTests {
          live + #","_method":"GET","where":{"restricted":true},"limit":5,"order":"-createdAt""#,
          200, ["sessions everyone false"]),
         ("/parse/classes/_Session/sEsS000002", live + #","_method":"DELETE""#, 200,
-         ["revoke sEsS000002"]),
+         ["session sEsS000002", "revoke sEsS000002"]),
         ("/parse/logout", live, 200, ["logout sEsS000001"]),
         ("/parse/sessions", live + #","label":"shed""#, 201, [#"make {"label":"shed"}"#]),
         ("/parse/classes/_Installation", sdk + #","deviceType":"js""#, 201,

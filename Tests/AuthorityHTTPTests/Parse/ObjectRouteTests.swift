@@ -15,7 +15,7 @@ struct ObjectRouteTests {
          #"{"installationId":"\#(StubFrontend.iid)","deviceType":"ios","objectId":"x"}"#, 201,
          #"save {"deviceType":"ios"} at \#(StubFrontend.iid) by alice"#),
         (.POST, "/parse/installations", #"{"again":1,"createdAt":1,"user":1}"#, 200,
-         #"save {"again":1} by alice"#),
+         #"save {"again":1,"user":1} by alice"#),
         (.PUT, "/parse/classes/_Installation/iNsT000001", #"{"channels":["a"]}"#, 200,
          #"update installation iNsT000001 {"channels":["a"]} by alice"#),
         (.GET, "/parse/installations/iNsT000001", nil, 200,

@@ -9,7 +9,7 @@ struct SessionRouteTests {
         + #""createdWith":{"action":"login"},"createdAt":"2000-01-01T00:00:00.000Z","#
         + #""updatedAt":"x","expiresAt":null,"sessionToken":"r:mine","accessToken":"a","#
         + #""refreshToken":"rt:b","state":"active","lastSeen":1,"boardName":"x","#
-        + #""username":"root","generation":0,"ACL":{"*":{"read":true}},"#
+        + #""username":"root","generation":0,"ACL":null,"#
 
     /// In a POST these are about the request, and refused beside headers.
     private static let aside = #""_method":"DELETE","_SessionToken":"r:other","#

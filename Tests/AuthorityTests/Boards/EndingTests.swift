@@ -30,6 +30,40 @@ struct EndingTests {
             .allSatisfy { $0.session.objectID != live.session })
     }
 
+    @Test("takes it from Parse's routes at once, whatever its board does")
+    func gone() async throws {
+        let (house, ada, live) = try await fixture()
+        house.worker.fail(true)
+        let opened = try await house.authority.login(
+            LoginAttempt(username: "ada", password: house.password, origin: "x"))
+        let token = opened.token.reveal()
+        let device = try await house.device(by: ada).opened.session.objectID
+        try await HTTPHouse.with(house) { http in
+            func send(_ method: String, _ path: String) async throws -> HTTPHouse.Reply {
+                try await Way.direct.send(http, method, "/parse/sessions\(path)", token: token)
+            }
+            let before = try await send("GET", "?count=1").members["count"]?.asInteger
+            for id in [live.session, device] {
+                #expect(try await send("GET", "/\(id)").status == 200)
+                #expect(try await send("DELETE", "/\(id)").status == 200)
+                for method in ["GET", "DELETE"] {
+                    #expect(try await send(method, "/\(id)").code == 101)
+                }
+                for list in [
+                    try await send("GET", ""), try await send("GET", "?order=createdAt"),
+                    try await send("GET", "?everyone=true"),
+                ] {
+                    #expect(list.results.allSatisfy { $0["objectId"] != .string("\(id)") })
+                }
+            }
+            let after = try await send("GET", "?count=1&limit=0").members["count"]?.asInteger
+            #expect(after == before.map { $0 - 2 })
+        }
+        // Their owner still sees in the console that the board does not know.
+        #expect(try await house.authority.sessions(by: ada, everyone: false)
+            .contains { $0.session.objectID == live.session })
+    }
+
     @Test("says whether the broker was told of it, and stands either way")
     func untold() async throws {
         let (house, ada, live) = try await fixture()

@@ -99,6 +99,55 @@ struct ParseInstallationTests {
         }
     }
 
+    @Test("take Parse's operations on their fields")
+    func operations() async throws {
+        let house = try await House()
+        let phone = try BoardDouble().installation
+        func save(_ fields: [String: JSONValue]) async throws -> [String: JSONValue] {
+            try await house.authority.saveInstallation(
+                draft(phone, fields.merging(["deviceType": "ios"]) { $1 }), by: nil).saved.fields
+        }
+        func add(_ operation: String, _ values: JSONValue...) -> JSONValue {
+            .object(["__op": .string(operation), "objects": .array(values)])
+        }
+        let increment = JSONValue.object(["__op": "Increment", "amount": 1])
+        var fields = try await save(["channels": add("AddUnique", "a", "b"), "badge": increment])
+        #expect(fields["channels"] == .array(["a", "b"]) && fields["badge"] == 1)
+        fields = try await save(["channels": add("AddUnique", "b", "c"), "badge": increment])
+        #expect(fields["channels"] == .array(["a", "b", "c"]) && fields["badge"] == 2)
+        fields = try await save(["channels": add("Remove", "a", "z"), "log": add("Add", 1, 1)])
+        #expect(fields["channels"] == .array(["b", "c"]) && fields["log"] == .array([1, 1]))
+        fields = try await save([
+            "badge": .object(["__op": "Delete"]), "never": .object(["__op": "Delete"]),
+        ])
+        #expect(fields["badge"] == nil)
+        for (sent, code) in [
+            (["channels": "a"], 111), (["channels": .array([1])], 111),
+            (["channels": .array(["1a"])], 112), (["channels": .array(["a b"])], 112),
+            (["channels": add("Add", "$SYS/#")], 112), (["badge": "1"], 111),
+            (["badge": .number(1.5)], 111), (["deviceType": increment], 136),
+            (["channels": increment], 111), (["badge": add("Add", 1)], 111),
+            (["log": increment], 111), (["x": .object(["__op": "Increment"])], 111),
+            (["x": .object(["__op": "Add", "objects": 1])], 111),
+            (["x": .object(["__op": "Batch"])], 119),
+            (["x": add("Add", .string(String(repeating: "a", count: 4096)))], 116),
+            (["user": .object([:])], 119), (["ACL": .object([:])], 119),
+        ] as [([String: JSONValue], Int)] {
+            let refusal = await refusal {
+                try await house.authority.saveInstallation(draft(phone, sent), by: nil)
+            }
+            #expect(refusal?.code == code, "\(sent)")
+        }
+        #expect(try await save(["badge": .integer(.max)])["badge"] == .integer(.max))
+        await expectRefusal(.validation) { try await save(["badge": increment]) }
+        let many = JSONValue.array(Array(repeating: 1, count: 257))
+        await expectRefusal(.validation) {
+            try await save(["log": .object(["__op": "AddUnique", "objects": many])])
+        }
+        #expect(try await save(["channels": .array(["", "a-b_1"])])["channels"]
+            == .array(["", "a-b_1"]))
+    }
+
     @Test("are listed for the master key alone")
     func list() async throws {
         let house = try await House()

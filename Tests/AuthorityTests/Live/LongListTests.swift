@@ -62,13 +62,15 @@ struct LongListTests {
         for everyone in [true, false] {
             let sessions = try await house.authority.sessions(by: ada, everyone: everyone)
             #expect(sessions.count >= 8)
-            #expect(try await house.authority.sessions(slice, by: ada, everyone: everyone)
+            #expect(try await house.authority.sessions(
+                slice, by: ada, everyone: everyone, withEnded: true)
                 == slice.of(sessions))
         }
         let device = try await house.device(by: ada).caller
         let devices = try await house.authority.sessions(by: device, everyone: false)
         #expect(devices.count == 9 && devices.allSatisfy(\.session.restricted))
-        #expect(try await house.authority.sessions(slice, by: device, everyone: false)
+        #expect(try await house.authority.sessions(
+            slice, by: device, everyone: false, withEnded: true)
             == slice.of(devices))
         let installed = try await house.authority.installations(.longest, by: .master)
         #expect(installed.count == 8)

@@ -13,7 +13,7 @@ struct LoginTests {
         let house = try await House()
         await #expect(
             throws: AuthorityError.refused(
-                Refusal(.notFound, "invalid username or password"))
+                Refusal(.notFound, "Invalid username/password."))
         ) {
             try await house.authority.login(
                 LoginAttempt(
@@ -156,9 +156,8 @@ struct LoginTests {
     }
 
     @Test("takes users by names that cannot be mistaken", arguments: [
-        ("", 142), ("-x", 142), ("a b", 142), ("a/b", 142), ("a+b", 142), ("#", 142),
-        ("ada\n", 142), ("аda", 142), ("ADA", 202), ("ada", 202),
-        (String(repeating: "a", count: 65), 142),
+        ("", 200), ("ada\n", 142), ("ada\u{202e}", 142), ("board", 142), ("ADA", 202),
+        ("ada", 202), (" ada", 202), (String(repeating: "a", count: 257), 142),
     ])
     func names(name: String, code: Int) async throws {
         let house = try await House()
@@ -218,7 +217,7 @@ extension LoginTests {
         {
             let before = try await house.audit("login.failed").count
             await #expect(throws: AuthorityError.refused(
-                Refusal(.notFound, "invalid username or password"))
+                Refusal(.notFound, "Invalid username/password."))
             ) {
                 try await authority.login(LoginAttempt(
                     username: name, password: SecretBytes(password), origin: "test"))

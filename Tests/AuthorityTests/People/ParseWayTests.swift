@@ -208,15 +208,29 @@ struct ParseWayTests {
             "objectId": "eViL000001", "sessionToken": "r:mine", "restricted": false,
             "createdWith": .object(["action": "login"]), "expiresAt": .null,
             "user": .object(["objectId": "eViL000002"]), "createdAt": "2000-01-01T00:00:00.000Z",
-            "isAdministrator": true, "mayClaim": true, "ACL": .object([:]), "state": "pending",
+            "isAdministrator": true, "mayClaim": true, "state": "pending",
         ]
         try await HTTPHouse.with(house) { http in
             let made = try await way.send(
                 http, "POST", "/parse/sessions", hostile, token: cast.adaToken)
-            let signedUp = try await way.send(
-                http, "POST", "/parse/users",
-                hostile.merging(["username": "eve", "password": "a long password"]) { $1 },
-                token: nil)
+            let eve: [String: JSONValue] = ["username": "eve", "password": "a long password"]
+            for name in [
+                "objectId", "sessionToken", "createdAt", "isAdministrator", "mayClaim", "ACL",
+            ] {
+                var sent = eve
+                sent[name] = hostile[name] ?? .object([:])
+                let refused = try await way.send(http, "POST", "/parse/users", sent, token: nil)
+                #expect([105, 119].contains(refused.code), "\(name): \(refused.text)")
+                #expect(refused.text.contains(name))
+            }
+            let signedUp = try await way.send(http, "POST", "/parse/users", eve, token: nil)
+            for method in ["POST", "PUT"] {
+                let path = method == "POST" ? "" : "/\(cast.ada.session.objectID)"
+                let refused = try await way.send(
+                    http, method, "/parse/sessions\(path)", ["ACL": .object([:])],
+                    token: cast.adaToken)
+                #expect(refused.code == 105 && refused.text.contains("ACL on a Session"))
+            }
             let changed = try await way.send(
                 http, "PUT", "/parse/sessions/\(made.members["objectId"]?.asString ?? "")",
                 hostile, token: cast.adaToken)

@@ -69,8 +69,14 @@ extension MemoryTransaction {
     func user(_ id: UserID) -> UserRecord? { tables.users[id] }
 
     func user(named name: String) -> UserRecord? {
-        tables.users.values.first { $0.username.lowercased() == name.lowercased() }
+        tables.users.values.first { Username.key(of: $0.username) == Username.key(of: name) }
     }
+
+    func user(email: EmailAddress) -> UserRecord? {
+        tables.users.values.first { $0.email?.key == email.key }
+    }
+
+    func saveProfile(_ user: UserRecord) { tables.users[user.objectID] = user }
 
     func users() -> [UserRecord] {
         tables.users.values.sorted { $0.username < $1.username }

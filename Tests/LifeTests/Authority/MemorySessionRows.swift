@@ -48,12 +48,20 @@ extension MemoryTransaction {
     func sessions(
         of user: UserID?, _ choice: SessionChoice, _ slice: ListSlice
     ) -> [SessionRecord] {
-        slice.of(tables.sessions.values.map(\.record)
-            .filter { user == nil || $0.session.user == user }
-            .filter { $0.state != .ended || $0.endNotice != nil }
-            .filter { choice == .current || $0.session.restricted }
-            .filter { choice != .activeRestricted || $0.state == .active }
-            .sorted { ($0.session.createdAt, "\($1.id)") > ($1.session.createdAt, "\($0.id)") })
+        let withEnded = choice == .current || choice == .restricted
+        let withFull = choice == .current || choice == .notEnded
+        let found = tables.sessions.values.map(\.record).filter { record in
+            guard user == nil || record.session.user == user else { return false }
+            if record.state == .ended {
+                guard record.endNotice != nil else { return false }
+                guard withEnded || record.endReason == "expired" else { return false }
+            }
+            guard choice != .activeRestricted || record.state == .active else { return false }
+            return withFull || record.session.restricted
+        }
+        return slice.of(found.sorted {
+            ($0.session.createdAt, "\($1.id)") > ($1.session.createdAt, "\($0.id)")
+        })
     }
 
     func expiredSessions(

@@ -9,7 +9,7 @@ enum CallKind: CaseIterable, Sendable {
     case ownBoards, everyBoard, board, rename, renew, release, explain
     case ownSessions, everySession, session, revoke, makeSession, update, extend, changeScope
     case revokeAll
-    case users, addUser, setPassword, changeUser, audit
+    case users, addUser, changeProfile, changeUser, audit
     case brokerLogin
     case installation, everyInstallation
     case readRoles, makeRole, writeRole
@@ -21,7 +21,7 @@ enum CallKind: CaseIterable, Sendable {
         switch self {
         case .logout, .upgrade, .claim, .endClaim, .forgetRevocation, .renew, .release, .revoke,
             .makeSession, .update, .extend, .changeScope, .revokeAll: .session
-        case .addUser, .setPassword, .changeUser, .link, .unlink: .user
+        case .addUser, .changeProfile, .changeUser, .link, .unlink: .user
         case .makeRole, .writeRole: .role
         case .installation, .everyInstallation, .readRoles: nil
         case .claimState, .openClaims, .everyOpenClaim, .ownBoards, .everyBoard, .board, .rename,
@@ -86,8 +86,8 @@ struct CallerRights: Equatable, Sendable {
 
     /// Whether the caller may update this session in this way. A restricted session may only set
     /// its own first installation id.
-    func mayUpdate(_ id: ObjectID, with custom: CustomFields, from own: ObjectID) -> Bool {
-        !isRestricted || (id == own && custom == .none)
+    func mayUpdate(_ id: ObjectID, withFields: Bool, from own: ObjectID) -> Bool {
+        !isRestricted || (id == own && !withFields)
     }
 
     /// Whether the caller may see a session: as its user or as an administrator. A restricted
@@ -111,7 +111,7 @@ struct CallerRights: Equatable, Sendable {
             .makeSession, .brokerLogin, .identities, .link, .unlink, .ownAlerts: false
         case .everyOpenClaim, .endClaim, .forgetRevocation, .everyBoard, .board, .rename,
             .explain, .renew, .release, .everySession, .session, .revoke, .update, .extend,
-            .changeScope, .revokeAll, .users, .addUser, .setPassword, .changeUser, .audit,
+            .changeScope, .revokeAll, .users, .addUser, .changeProfile, .changeUser, .audit,
             .installation, .everyInstallation, .readRoles, .makeRole, .writeRole, .everyAlert,
             .testAlerts: true
         }

@@ -104,7 +104,7 @@ extension Authority {
             try requireRoom(for: owner, draft.origin, transaction, at: now)
             let new = InstallationRecord(
                 objectID: id, installation: name, owner: owner,
-                fields: try CustomFields(draft.fields).members, createdAt: now, updatedAt: now)
+                fields: try InstallationFields.apply(draft.fields), createdAt: now, updatedAt: now)
             try transaction.save(new)
             return (new, true)
         }
@@ -167,7 +167,7 @@ extension Authority {
             throw .refuse(.immutableField, "deviceType may not be changed in this operation")
         }
         var changed = known
-        changed.fields = try CustomFields(draft.fields, over: known.fields).members
+        changed.fields = try InstallationFields.apply(draft.fields, to: known.fields)
         changed.updatedAt = now
         if changed.owner == nil, let act, !act.rights.isMaster {
             try requireRoom(for: act.user.objectID, draft.origin, transaction, at: now)

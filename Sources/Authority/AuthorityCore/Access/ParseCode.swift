@@ -5,6 +5,8 @@ import Sessions
 /// Source: Parse REST guide, Error codes; Parse SDK, `Parse.Error`.
 package enum ParseCode: Int, Sendable {
     case invalidQuery = 102
+    case badChannelName = 112
+    case badEmail = 125
     /// A required installation id or device type is missing.
     case missingField = 135
     /// A member that can be set only once.
@@ -15,6 +17,8 @@ package enum ParseCode: Int, Sendable {
     case usernameMissing = 200
     case passwordMissing = 201
     case usernameTaken = 202
+    case emailTaken = 203
+    case emailMissing = 204
 }
 
 extension AuthorityError {

@@ -102,14 +102,19 @@ extension Authority {
     }
 
     package func sessions(
-        _ slice: ListSlice, by caller: Caller, everyone: Bool
+        _ slice: ListSlice, by caller: Caller, everyone: Bool, withEnded: Bool
     ) async throws(AuthorityError) -> [SessionView] {
         let deed: CallKind = everyone ? .everySession : .ownSessions
         return try await look(deed, by: caller) { act throws(AuthorityError) in
             let owner = everyone ? nil : act.user.objectID
             var views: [SessionView] = []
             // `CallerRights.maySee` has the same rule.
-            let choice: SessionChoice = act.rights.isRestricted ? .restricted : .current
+            let choice: SessionChoice = switch (act.rights.isRestricted, withEnded) {
+            case (true, true): .restricted
+            case (true, false): .restrictedNotEnded
+            case (false, true): .current
+            case (false, false): .notEnded
+            }
             for record in try act.transaction.sessions(of: owner, choice, slice) {
                 views.append(try view(of: record, act.transaction, at: act.now))
             }

@@ -13,32 +13,46 @@ enum LoginLimit {
     static let devices = 256
 }
 
-/// The keys under which a try is counted. Addresses have the form of `CountedOrigin`.
+/// The user that a login names, and the keys under which the try is counted. Addresses have the
+/// form of `CountedOrigin`, without spaces. So what a person types cannot make another key.
 struct LoginKeys: Sendable {
     let name: Username?
+    /// Finds the user if no user has that name.
+    let email: EmailAddress?
     let each: String
     let address: String
 
-    init(name: Username?, origin: String) {
+    init(name: Username?, email: EmailAddress? = nil, origin: String) {
         self.name = name
+        self.email = email
         let origin = CountedOrigin(origin)
-        each = "login \(name?.description.lowercased() ?? "?") \(origin)"
-        address = "login * \(origin)"
+        each = "login \(origin) \(name?.key ?? email?.key ?? "")"
+        address = Self.address(origin)
     }
 
     init(anonymousFrom origin: String) {
-        name = nil
-        let origin = CountedOrigin(origin)
-        each = "anonymous \(origin)"
-        address = "login * \(origin)"
+        self.init(each: "anonymous", CountedOrigin(origin))
     }
 
     /// Counts the tokens of one provider from one address.
     init(provider: LoginProvider, origin: String) {
+        self.init(each: "identity \(provider)", CountedOrigin(origin))
+    }
+
+    private init(each: String, _ origin: CountedOrigin) {
         name = nil
-        let origin = CountedOrigin(origin)
-        each = "identity \(provider) \(origin)"
-        address = "login * \(origin)"
+        email = nil
+        self.each = "\(each) \(origin)"
+        address = Self.address(origin)
+    }
+
+    private static func address(_ origin: CountedOrigin) -> String { "logins \(origin)" }
+
+    func user(_ transaction: any AuthorityTransaction) throws(AuthorityError) -> UserRecord? {
+        if let name, let found = try transaction.user(named: name.description) { return found }
+        return try email.flatMap { email throws(AuthorityError) in
+            try transaction.user(email: email)
+        }
     }
 }
 
@@ -85,18 +99,15 @@ extension Authority {
         let began = clock()
         let found = try await store.transact { transaction throws(AuthorityError) in
             try count(keys, transaction, at: began)
-            return try keys.name.flatMap { name throws(AuthorityError) in
-                try transaction.user(named: name.description)
-            }
+            return try keys.user(transaction)
         }
         let isRight = try await cryptography.verifyPassword(
             password, against: found?.passwordHash)
         guard let found, isRight, found.isEnabled else {
             let now = clock()
             try await store.transact { transaction throws(AuthorityError) in
-                try audit(
-                    "login.failed", keys.name?.description ?? "unknown", nil, nil, origin,
-                    transaction, at: now)
+                let typed = keys.name?.description ?? keys.email?.description ?? "unknown"
+                try audit("login.failed", typed, nil, nil, origin, transaction, at: now)
             }
             throw .loginFailed
         }
@@ -105,5 +116,5 @@ extension Authority {
 }
 
 extension AuthorityError {
-    static let loginFailed = refuse(.notFound, "invalid username or password")
+    static let loginFailed = refuse(.notFound, "Invalid username/password.")
 }

@@ -4,7 +4,9 @@ import Wire
 /// Logs people in and out, and checks their tokens.
 extension Authority {
     package func login(_ attempt: LoginAttempt) async throws(AuthorityError) -> LoggedIn {
-        let keys = LoginKeys(name: Username(attempt.username), origin: attempt.origin)
+        let keys = LoginKeys(
+            name: attempt.isByEmail ? nil : Username(attempt.username),
+            email: EmailAddress(attempt.username), origin: attempt.origin)
         let found = try await authenticate(attempt.password, keys, from: attempt.origin)
         let renewed = try await renewed(found.passwordHash, of: attempt.password)
         let now = clock()

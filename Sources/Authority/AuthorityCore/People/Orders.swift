@@ -3,9 +3,12 @@ package import Wire
 
 // The types of people's requests.
 
-/// A login with a username and a password.
+/// A login with a password.
 package struct LoginAttempt: Sendable {
+    /// The user's name or, if no user has that name, e-mail address.
     package let username: String
+    /// Whether `username` can only be an e-mail address.
+    package let isByEmail: Bool
     package let password: SecretBytes
     /// The peer's address, for the rate limit and the audit log.
     package let origin: String
@@ -14,9 +17,10 @@ package struct LoginAttempt: Sendable {
     package let installation: InstallationID?
 
     package init(
-        username: String, password: SecretBytes, origin: String,
+        username: String, isByEmail: Bool = false, password: SecretBytes, origin: String,
         installation: InstallationID? = nil
     ) {
+        self.isByEmail = isByEmail
         self.installation = installation
         self.username = username
         self.password = password
@@ -30,10 +34,13 @@ package struct NewUser: Sendable {
     package let password: SecretBytes
     package let isAdministrator: Bool
     package let mayClaim: Bool
+    package let profile: ProfileChange
 
     package init(
-        username: String, password: SecretBytes, isAdministrator: Bool, mayClaim: Bool
+        username: String, password: SecretBytes, isAdministrator: Bool, mayClaim: Bool,
+        profile: ProfileChange = ProfileChange()
     ) {
+        self.profile = profile
         self.username = username
         self.password = password
         self.isAdministrator = isAdministrator
@@ -63,11 +70,18 @@ package struct SignUp: Sendable {
     }
 
     package let credential: Credential
+    /// What else the request says of the user. An anonymous id or an identity that is known logs in
+    /// its user, who gets it, too.
+    package let profile: ProfileChange
     package let installation: InstallationID?
     /// The peer's address, for the rate limit and the audit log.
     package let origin: String
 
-    package init(credential: Credential, installation: InstallationID?, origin: String) {
+    package init(
+        credential: Credential, profile: ProfileChange = ProfileChange(),
+        installation: InstallationID?, origin: String
+    ) {
+        self.profile = profile
         self.credential = credential
         self.installation = installation
         self.origin = origin
@@ -78,8 +92,8 @@ package struct SignUp: Sendable {
 package struct PasswordChange: Sendable {
     package let username: String
     package let password: SecretBytes
-    /// The old password. Required if callers change their own; nil if an administrator changes
-    /// another user's.
+    /// The old password. Nil: the caller is an administrator, has just logged in, or has no
+    /// password yet.
     package let old: SecretBytes?
     package let keepsBoards: Bool
     /// The peer's address, for the rate limit.

@@ -5,26 +5,12 @@ extension Authority {
     package func setPassword(
         _ change: PasswordChange, by caller: Caller
     ) async throws(AuthorityError) {
-        let isOwn = try await look(.setPassword, by: caller) { act throws(AuthorityError) in
-            try act.subject(named: change.username).objectID == act.user.objectID
+        let id = try await look(.changeProfile, by: caller) { act throws(AuthorityError) in
+            try act.subject(named: change.username).objectID
         }
-        try Self.requireUsable(change.password)
-        let proven = isOwn ? try await proven(change) : nil
-        let hash = try await cryptography.hashPassword(change.password)
-        try await act(.setPassword, by: caller) { act throws(AuthorityError) in
-            let subject = try act.subject(named: change.username)
-            guard isOwn == (subject.objectID == act.user.objectID),
-                proven == nil || proven == subject.passwordHash
-            else { throw .loginFailed }
-            if isOwn {
-                try uncount(
-                    LoginKeys(name: Username(change.username), origin: change.origin),
-                    act.transaction)
-            }
-            try replacePassword(
-                of: subject, by: hash, keepsBoards: change.keepsBoards, but: act.session.id,
-                actor: act.user.username, act.transaction, at: act.now)
-        }
+        var profile = ProfileChange()
+        profile.password = change
+        _ = try await self.change(id, profile, by: caller)
     }
 
     /// The same for the authority's command line. `actor` is the name for the audit log.
@@ -44,16 +30,7 @@ extension Authority {
         }
     }
 
-    /// Checks the old password and returns its hash. Counts tries and answers like a login.
-    private func proven(_ change: PasswordChange) async throws(AuthorityError) -> String? {
-        guard let old = change.old else {
-            throw .refuse(.validation, "to change your own password, send the old one too")
-        }
-        let keys = LoginKeys(name: Username(change.username), origin: change.origin)
-        return try await authenticate(old, keys, from: change.origin).passwordHash
-    }
-
-    private func replacePassword(
+    func replacePassword(
         of user: UserRecord, by hash: String, keepsBoards: Bool, but kept: ObjectID?,
         actor: String, _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) {

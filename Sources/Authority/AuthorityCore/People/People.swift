@@ -30,7 +30,7 @@ extension Authority {
         try await look(.addUser, by: caller) { _ throws(AuthorityError) in }
         let record = try await newUser(user)
         return try await act(.addUser, by: caller) { act throws(AuthorityError) in
-            try add(record, actor: act.user.username, act.transaction)
+            try add(record, user.profile, actor: act.user.username, act.transaction)
         }
     }
 
@@ -40,13 +40,14 @@ extension Authority {
     ) async throws(AuthorityError) -> UserView {
         let record = try await newUser(user)
         return try await store.transact { transaction throws(AuthorityError) in
-            try add(record, actor: actor, transaction)
+            try add(record, user.profile, actor: actor, transaction)
         }
     }
 
     private func newUser(_ user: NewUser) async throws(AuthorityError) -> UserRecord {
         let name = try Self.newName(user.username)
         try Self.requireUsable(user.password)
+        try user.profile.requireForm()
         return UserRecord(
             objectID: try newUserID(), username: name.description,
             passwordHash: try await cryptography.hashPassword(user.password),
@@ -55,8 +56,10 @@ extension Authority {
     }
 
     private func add(
-        _ record: UserRecord, actor: String, _ transaction: any AuthorityTransaction
+        _ new: UserRecord, _ profile: ProfileChange, actor: String,
+        _ transaction: any AuthorityTransaction
     ) throws(AuthorityError) -> UserView {
+        let record = try applied(profile, to: new, transaction, at: new.createdAt)
         guard try transaction.insert(record) else { throw Self.nameTaken }
         try audit(
             "user.added", actor, nil, nil, record.username, transaction, at: record.createdAt)
@@ -120,6 +123,10 @@ extension Authority {
                 }
             }
         }
+        if change != UserChange() {
+            subject.updatedAt = max(now, subject.updatedAt)
+            try transaction.saveProfile(subject)
+        }
         return subject.view
     }
 
@@ -150,12 +157,12 @@ extension Authority {
     }
 
     static func newName(_ text: String) throws(AuthorityError) -> Username {
+        guard !text.isEmpty else { throw .refuse(.usernameMissing, "bad or missing username") }
         guard let name = Username(text) else {
-            throw .refuse(.validation, "a username has 1 to 64 of [A-Za-z0-9._@-]")
+            throw .refuse(
+                .validation, "a username has 1 to 256 bytes, no control or invisible characters, "
+                    + "and is none of the names that Postern uses itself")
         }
         return name
     }
-
-    static let nameTaken = AuthorityError.refuse(
-        .usernameTaken, "a user with this name exists already")
 }

@@ -28,6 +28,7 @@ extension Authority {
     ) async throws(AuthorityError) -> LoggedIn {
         let username = try Self.newName(name)
         try Self.requireUsable(password)
+        try attempt.profile.requireForm()
         let keys = LoginKeys(name: username, origin: attempt.origin)
         try await countApart(keys)
         let hash = try await cryptography.hashPassword(password)
@@ -48,7 +49,7 @@ extension Authority {
         }
         let keys = LoginKeys(anonymousFrom: attempt.origin)
         try await countApart(keys)
-        let hash = try self.hash(of: SecretBytes(Array("anonymous ".utf8) + id.reveal()))
+        let hash = try anonymousHash(of: id)
         let new = try newUserID()
         let now = clock()
         return try await transactAndTell { transaction throws(AuthorityError) in
@@ -60,18 +61,24 @@ extension Authority {
             }
             guard known.isEnabled else { throw .loginFailed }
             try transaction.clearFailures(keys.each)
+            let user = try keep(attempt.profile, of: known, transaction, at: now)
             return try SessionOpening(
-                authority: self, transaction: transaction, user: known, now: now
+                authority: self, transaction: transaction, user: user, now: now
             ).login(
                 CreatedWith(.login, by: .anonymous), on: attempt.installation,
                 from: attempt.origin)
         }
     }
 
+    func anonymousHash(of id: SecretBytes) throws(AuthorityError) -> [UInt8] {
+        try hash(of: SecretBytes(Array("anonymous ".utf8) + id.reveal()))
+    }
+
     private func admit(
-        _ user: UserRecord, by provider: CreatedWith.Provider, _ keys: LoginKeys,
+        _ new: UserRecord, by provider: CreatedWith.Provider, _ keys: LoginKeys,
         _ attempt: SignUp, _ transaction: any AuthorityTransaction
     ) throws(AuthorityError) -> LoggedIn {
+        let user = try applied(attempt.profile, to: new, transaction, at: new.createdAt)
         guard try transaction.insert(user) else { throw Self.nameTaken }
         try transaction.clearFailures(keys.each)
         return try SessionOpening(

@@ -22,8 +22,8 @@ extension Authority {
         _ id: ObjectID, with draft: SessionDraft, by caller: Caller
     ) async throws(AuthorityError) -> SessionView {
         try await act(.update, by: caller) { act throws(AuthorityError) in
-            let sent = try CustomFields(draft.custom)
-            guard act.rights.mayUpdate(id, with: sent, from: act.session.id) else {
+            let withFields = !CustomFields.settable(draft.custom).isEmpty
+            guard act.rights.mayUpdate(id, withFields: withFields, from: act.session.id) else {
                 throw .refused(CallerRights.restricted)
             }
             let before = try act.living(id)

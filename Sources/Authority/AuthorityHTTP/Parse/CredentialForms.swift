@@ -5,7 +5,7 @@ import Wire
 // Names and passwords as clients send them.
 
 extension JSONObject {
-    /// Accepts any name of at most 256 bytes; the frontend has stricter rules for new names.
+    /// Accepts any text of some length; the frontend has stricter rules for names.
     func username() throws(WireError) -> String {
         try parsed("username") { UsernameText($0)?.text }
     }
@@ -49,24 +49,27 @@ extension Call {
     }
 }
 
-/// A user name from a request: 1 to 256 bytes, not checked further.
+/// A user name from a request: 1 to 1024 bytes, not checked further.
 struct UsernameText: Sendable {
     let text: String
 
     init?(_ text: String) {
-        guard (1...256).contains(text.utf8.count) else { return nil }
+        guard (1...1024).contains(text.utf8.count) else { return nil }
         self.text = text
     }
 }
 
 extension LoginAttempt {
-    /// `{"username", "password"}`.
+    /// `{"username" or "email", "password"}`. A user name may be an e-mail address as well.
     init(
         json: JSONObject, origin: String, installation: InstallationID? = nil
     ) throws(WireError) {
+        let isByEmail = json.members["username"] ?? .null == .null
         self.init(
-            username: try json.username(), password: try json.secret("password"),
-            origin: origin, installation: installation)
+            username: isByEmail
+                ? try json.parsed("email") { UsernameText($0)?.text } : try json.username(),
+            isByEmail: isByEmail, password: try json.secret("password"), origin: origin,
+            installation: installation)
     }
 }
 
@@ -86,19 +89,19 @@ extension SignUp.Credential {
     ///
     /// Source: Parse REST guide, Signing Up and Linking Users.
     init(json: JSONObject) throws(AuthorityError) {
-        let data = try reading { () throws(WireError) in
-            try json.optional("authData") { $0.asObject }
-        }
-        guard let data else {
+        guard json.hasAuthData else {
             self = try reading { () throws(WireError) in
                 .password(username: try json.username(), try json.secret("password"))
             }
             return
         }
+        let data = try reading { () throws(WireError) in
+            try json.required("authData") { $0.asObject }
+        }
         guard data.count == 1, let (name, content) = data.first else {
             throw .refused(Refusal(.forbidden, "authData must name one provider"))
         }
-        guard json.members["username"] == nil, json.members["password"] == nil else {
+        guard ["username", "password"].allSatisfy({ json.members[$0] ?? .null == .null }) else {
             throw .refused(Refusal(.validation, "send either a name and password, or authData"))
         }
         if let provider = LoginProvider(name) {
@@ -130,23 +133,17 @@ extension IdentityProof {
 
 /// Links a provider's identity, or unlinks it.
 ///
-/// `{"authData": {"<provider>": {"id_token", "id"?}}}` links; `null` in place of the provider's
-/// object unlinks.
+/// `{"<provider>": {"id_token", "id"?}}` links; `null` in place of the provider's object unlinks.
 ///
 /// Source: Parse REST guide, Linking and Unlinking.
 enum IdentityChange: Sendable {
     case link(IdentityProof)
     case unlink(LoginProvider)
 
-    /// Nil if the body has no `authData`.
-    init?(json: JSONObject) throws(AuthorityError) {
-        guard let value = json.members["authData"], value != .null else { return nil }
-        guard let data = value.asObject, data.count == 1, let (name, content) = data.first,
+    init(authData: [String: JSONValue]) throws(AuthorityError) {
+        guard authData.count == 1, let (name, content) = authData.first,
             let provider = LoginProvider(name)
         else { throw .noProvider }
-        guard json.members.keys.allSatisfy({ $0 == "authData" || $0.hasPrefix("_") }) else {
-            throw .refused(Refusal(.forbidden, "authData must be changed in a request of its own"))
-        }
         self = content == .null
             ? .unlink(provider) : .link(try IdentityProof(json: content, from: provider))
     }

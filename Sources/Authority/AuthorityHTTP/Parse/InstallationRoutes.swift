@@ -36,11 +36,11 @@ struct InstallationRoutes: Sendable {
 
     /// 201 for a new installation, 200 if one with that id existed.
     private func save(_ call: Call, by caller: Caller?) async throws(AuthorityError) -> Answer {
-        let (saved, isNew) = try await frontend.saveInstallation(try draft(call), by: caller)
-        var members: [String: JSONValue] = [
-            "objectId": .string(saved.objectID.description),
-            "createdAt": .string(ParseDate.print(saved.createdAt)),
-        ]
+        let draft = try draft(call)
+        let (saved, isNew) = try await frontend.saveInstallation(draft, by: caller)
+        var members = saved.fields.results(of: draft.fields)
+        members["objectId"] = .string(saved.objectID.description)
+        members["createdAt"] = .string(ParseDate.print(saved.createdAt))
         guard isNew else {
             members["updatedAt"] = .string(ParseDate.print(saved.updatedAt))
             return Answer(members)
@@ -60,9 +60,17 @@ struct InstallationRoutes: Sendable {
     }
 
     private func update(_ call: Call, by caller: Caller?) async throws(AuthorityError) -> Answer {
+        let draft = try draft(call)
         let saved = try await frontend.updateInstallation(
-            try call.parameter("id", ObjectID.init), with: try draft(call), by: caller)
-        return Answer(["updatedAt": .string(ParseDate.print(saved.updatedAt))])
+            try call.parameter("id", ObjectID.init), with: draft, by: caller)
+        var members = saved.fields.results(of: draft.fields)
+        members["updatedAt"] = .string(ParseDate.print(saved.updatedAt))
+        return Answer(members)
+    }
+
+    /// Whether the authority sets the member itself. The core refuses `user` and `ACL`.
+    private static func passedOver(_ name: String) -> Bool {
+        !["user", "ACL"].contains(name) && CustomFields.isReadOnly(name, of: .installation)
     }
 
     private func draft(_ call: Call) throws(AuthorityError) -> InstallationDraft {
@@ -72,7 +80,7 @@ struct InstallationRoutes: Sendable {
         }
         return InstallationDraft(
             installation: installation, claimed: try call.installation(),
-            fields: CustomFields.settable(json.members), origin: call.origin)
+            fields: json.members.filter { !Self.passedOver($0.key) }, origin: call.origin)
     }
 }
 

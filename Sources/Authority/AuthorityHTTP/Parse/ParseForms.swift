@@ -27,6 +27,14 @@ extension JSONValue {
     }
 }
 
+extension [String: JSONValue] {
+    /// The values that the operations of a request made, which its sender cannot know.
+    /// Source: Parse server, `DatabaseController.sanitizeDatabaseResult`.
+    func results(of sent: [String: JSONValue]) -> [String: JSONValue] {
+        filter { name, _ in sent[name]?.asObject?["__op"] != nil }
+    }
+}
+
 extension Session {
     /// Parse's `_Session`, without its token.
     var parseForm: [String: JSONValue] {
@@ -86,12 +94,15 @@ extension LoggedIn {
 extension UserView {
     /// Parse's `_User`.
     var parseForm: [String: JSONValue] {
-        [
-            "objectId": .string(objectID.description), "username": .string(username),
-            "createdAt": .string(ParseDate.print(createdAt)),
-            "updatedAt": .string(ParseDate.print(createdAt)),
-            "isAdministrator": .bool(isAdministrator), "mayClaim": .bool(mayClaim),
-            "enabled": .bool(isEnabled),
-        ]
+        var members = fields
+        members["objectId"] = .string(objectID.description)
+        members["username"] = .string(username)
+        members["createdAt"] = .string(ParseDate.print(createdAt))
+        members["updatedAt"] = .string(ParseDate.print(updatedAt))
+        members["isAdministrator"] = .bool(isAdministrator)
+        members["mayClaim"] = .bool(mayClaim)
+        members["enabled"] = .bool(isEnabled)
+        members["email"] = email.map { .string($0.description) }
+        return members
     }
 }

@@ -6,6 +6,7 @@ import Wire
 /// `CustomFields` checks the others. Source: Parse REST guide, Sessions.
 extension SessionDraft {
     init(json: JSONObject) throws(AuthorityError) {
+        try json.requireNoACL()
         let installation = try reading { () throws(WireError) in
             try json.optional("installationId") { $0.asString.flatMap(InstallationID.init) }
         }
@@ -20,6 +21,7 @@ extension ClaimOrder {
         let session = try reading { () throws(WireError) in
             try json.optional("session") { $0.asObject.map(JSONObject.init) } ?? JSONObject([:])
         }
+        try session.requireNoACL()
         let custom = CustomFields.settable(session.members)
         let url = try Self.url(in: json)
         let duration = try Self.duration(in: json)
@@ -59,6 +61,15 @@ extension ClaimOrder {
             }
         } catch {
             throw .refused(error.refusal.named(.durationOutOfRange))
+        }
+    }
+}
+
+extension JSONObject {
+    /// The code and the text of Parse server. Source: `RestWrite.handleSession`.
+    fileprivate func requireNoACL() throws(AuthorityError) {
+        guard members["ACL"] ?? .null == .null else {
+            throw .refused(Refusal(.badKeyName, "Cannot set ACL on a Session."))
         }
     }
 }

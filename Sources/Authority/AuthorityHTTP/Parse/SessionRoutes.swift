@@ -52,10 +52,12 @@ struct SessionRoutes: Sendable {
         let asked = try call.everyone()
         let everyone = caller.isMaster || asked
         if let slice = query.slice {
-            let views = try await frontend.sessions(slice, by: caller, everyone: everyone)
+            let views = try await frontend.sessions(
+                slice, by: caller, everyone: everyone, withEnded: false)
             return query.answer(page: views.map(\.parseForm))
         }
-        let views = try await frontend.sessions(by: caller, everyone: everyone)
+        let views = try await frontend.sessions(
+            .longest, by: caller, everyone: everyone, withEnded: false)
         return query.answer(views.map { Findable(form: $0.parseForm) })
     }
 
@@ -106,7 +108,16 @@ struct SessionRoutes: Sendable {
         try permit(.get, call, caller)
         let query = try ParseQuery(call)
         let id = try call.parameter("id", ObjectID.init)
-        return Answer(query.shown(try await frontend.session(id, by: caller).parseForm))
+        return Answer(query.shown(try await present(id, by: caller).parseForm))
+    }
+
+    /// A session that nobody ended. The board of an ended one may not have confirmed the end.
+    private func present(
+        _ id: ObjectID, by caller: Caller
+    ) async throws(AuthorityError) -> SessionView {
+        let view = try await frontend.session(id, by: caller)
+        guard view.state != .revoked else { throw .noObject }
+        return view
     }
 
     /// A field that the session does not have yet needs the permission `addField`.
@@ -127,7 +138,9 @@ struct SessionRoutes: Sendable {
     private func revoke(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
         try caller.requireMayWrite(.session)
         try permit(.delete, call, caller)
-        try await frontend.revoke(try call.parameter("id", ObjectID.init), by: caller)
+        let id = try call.parameter("id", ObjectID.init)
+        _ = try await present(id, by: caller)
+        try await frontend.revoke(id, by: caller)
         return Answer([:])
     }
 

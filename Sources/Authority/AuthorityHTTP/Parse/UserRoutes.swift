@@ -42,7 +42,15 @@ struct UserRoutes: Sendable {
     private func login(
         _ json: JSONObject, _ call: Call
     ) async throws(AuthorityError) -> Answer {
-        try requireNameAndPassword(json)
+        guard json.has("username") || json.has("email") else {
+            throw .refuse(.usernameMissing, "username/email is required.")
+        }
+        guard json.has("password") else {
+            throw .refuse(.passwordMissing, "password is required.")
+        }
+        guard json.hasText("password"), json.hasText("username") || json.hasText("email") else {
+            throw .refused(Refusal(.notFound, "Invalid username/password."))
+        }
         let installation = try call.installation()
         let attempt = try reading { () throws(WireError) in
             try LoginAttempt(json: json, origin: call.origin, installation: installation)
@@ -68,9 +76,15 @@ struct UserRoutes: Sendable {
         return Answer(members)
     }
 
-    /// `$relatedTo` finds the users of a role.
+    /// Administrators find all users, others themselves. `$relatedTo` finds the users of a role.
     private func users(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
         let query = try ParseQuery(call)
+        guard caller.user.isAdministrator, !caller.session.restricted else {
+            guard query.clause.relation == nil else {
+                throw .refused(Refusal(.forbidden, "only an administrator may do this"))
+            }
+            return query.answer([Findable(form: try await ownMembers(caller))])
+        }
         if let slice = query.slice {
             let users = try await frontend.users(slice, by: caller)
             return query.answer(page: users.map(\.parseForm))
@@ -86,22 +100,21 @@ struct UserRoutes: Sendable {
         return query.answer(found.map { Findable(form: $0.parseForm) })
     }
 
-    /// Adds a user. A caller without a session signs up; then only the name and the credential are
-    /// read.
+    /// Adds a user, for administrators. Anyone else signs up, also with a session, because Parse's
+    /// SDKs send the session of the user that the app had.
     private func addUser(_ call: Call, by caller: Caller?) async throws(AuthorityError) -> Answer {
         try caller?.requireMayWrite(.user)
         let json = try call.json()
-        guard let caller else { return try await signUp(json, call) }
+        guard let caller, caller.user.isAdministrator else { return try await signUp(json, call) }
         // A caller with a new proof of identity logs in again with it, as in Parse.
-        if let data = json.members["authData"], data != .null {
-            return try await signUp(json, call)
-        }
+        if json.hasAuthData { return try await signUp(json, call) }
         try requireNameAndPassword(json)
+        let profile = try ProfileChange(json: json, making: ["isAdministrator", "mayClaim"])
         let user = try reading { () throws(WireError) in
             NewUser(
                 username: try json.username(), password: try json.secret("password"),
                 isAdministrator: try json.flag("isAdministrator"),
-                mayClaim: try json.flag("mayClaim"))
+                mayClaim: try json.flag("mayClaim"), profile: profile)
         }
         let added = try await frontend.addUser(user, by: caller)
         return made(added, added.parseForm)
@@ -112,10 +125,11 @@ struct UserRoutes: Sendable {
     private func signUp(
         _ json: JSONObject, _ call: Call
     ) async throws(AuthorityError) -> Answer {
-        if json.members["authData"] == nil { try requireNameAndPassword(json) }
+        if !json.hasAuthData { try requireNameAndPassword(json) }
         let attempt = SignUp(
-            credential: try SignUp.Credential(json: json), installation: try call.installation(),
-            origin: call.origin)
+            credential: try SignUp.Credential(json: json),
+            profile: try ProfileChange(json: json, making: []),
+            installation: try call.installation(), origin: call.origin)
         let result = try await frontend.signUp(attempt)
         guard result.session.createdWith.action == "signup" else { return Answer(result.userForm) }
         return made(result.user, result.userForm)
@@ -123,10 +137,10 @@ struct UserRoutes: Sendable {
 
     /// Parse's own codes for a missing name or password.
     private func requireNameAndPassword(_ json: JSONObject) throws(AuthorityError) {
-        guard json.members["username"] ?? .null != .null else {
+        guard json.hasText("username") else {
             throw .refuse(.usernameMissing, "bad or missing username")
         }
-        guard json.members["password"] ?? .null != .null else {
+        guard json.hasText("password") else {
             throw .refuse(.passwordMissing, "password is required")
         }
     }
@@ -153,41 +167,47 @@ struct UserRoutes: Sendable {
         return members
     }
 
-    /// Links or unlinks one of the caller's own identities; nobody can do that for another user.
+    /// Changes name, e-mail, password and fields of the caller or, for an administrator, of anyone.
+    /// Or changes the caller's own `authData`. A member that is sent as it is changes nothing: some
+    /// SDKs send all that they know.
+    ///
+    /// The session stays, so with a new password the answer holds the caller's own token.
+    private func update(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
+        try caller.requireMayWrite(.user)
+        let json = try call.json()
+        let user = try await subject(of: call, by: caller)
+        let isOwn = user.objectID == caller.user.objectID && !caller.isMaster
+        var known = isOwn ? try await ownMembers(caller) : user.parseForm
+        if isOwn, case .token(let token) = call.bearer {
+            known["sessionToken"] = .string(token.reveal())
+        }
+        let (change, data) = try ProfileChange.read(json, over: known, origin: call.origin)
+        if !data.isEmpty {
+            guard isOwn else {
+                throw .refused(
+                    Refusal(.forbidden, "only the user can change their own authData"))
+            }
+            guard !change.isMoreThanAuthData else {
+                throw .refused(
+                    Refusal(.forbidden, "authData must be changed in a request of its own"))
+            }
+            try await self.change(try IdentityChange(authData: data), call, by: caller)
+        }
+        let changed = try await frontend.change(user.objectID, change, by: caller)
+        var members = changed.fields.results(of: change.fields)
+        members["updatedAt"] = .string(ParseDate.print(changed.updatedAt))
+        if change.password != nil { members["sessionToken"] = known["sessionToken"] }
+        return Answer(members)
+    }
+
     private func change(
         _ change: IdentityChange, _ call: Call, by caller: Caller
-    ) async throws(AuthorityError) -> Answer {
-        guard try await subject(of: call, by: caller).objectID == caller.user.objectID else {
-            throw .refused(Refusal(.forbidden, "only the user can change their own authData"))
-        }
+    ) async throws(AuthorityError) {
         switch change {
         case .link(let proof):
             try await frontend.link(proof, from: call.origin, by: caller)
         case .unlink(let provider): try await frontend.unlink(provider, by: caller)
         }
-        return Answer([:])
-    }
-
-    /// Changes a password: the caller's own or, for an administrator, anyone's. Or changes the
-    /// caller's own `authData`. Nothing else of a user can be changed here.
-    private func update(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
-        try caller.requireMayWrite(.user)
-        let json = try call.json()
-        if let identity = try IdentityChange(json: json) {
-            return try await change(identity, call, by: caller)
-        }
-        let known: Set = ["password", "oldPassword", "keepBoards"]
-        guard json.members["password"] != nil,
-            json.members.keys.allSatisfy({ known.contains($0) || $0.hasPrefix("_") })
-        else {
-            throw .refused(Refusal(.forbidden, "only the password of a user can be changed"))
-        }
-        let name = try await subject(of: call, by: caller).username
-        let change = try reading { () throws(WireError) in
-            try PasswordChange(json: json, username: name, origin: call.origin)
-        }
-        try await frontend.setPassword(change, by: caller)
-        return Answer([:])
     }
 
     private func remove(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {

@@ -8,10 +8,13 @@ extension Schema {
             columns: [
                 .text("id"), .text("username"), .text("password_hash"), .truth("administrator"),
                 .truth("may_claim"), .integer("created_at"), .truth("enabled"),
-                .bytes("anonymous_hash").optional,
+                .bytes("anonymous_hash").optional, .text("name_key"), .text("email").optional,
+                .text("email_key").optional, .text("fields").optional, .integer("updated_at"),
             ], key: ["id"],
             indexes: [
-                .unique("lower(username)", "usernames"),
+                // `Username.key` and `EmailAddress.key`: what looks the same is the same.
+                .unique("name_key", "usernames"),
+                .unique("email_key", "emails", where: "email_key IS NOT NULL"),
                 .unique(
                     "anonymous_hash", "anonymous_users", where: "anonymous_hash IS NOT NULL"),
             ]),

@@ -22,7 +22,8 @@ extension StoreTransaction {
         try row(
             """
             SELECT sessions.*, users.username, users.password_hash, users.anonymous_hash,
-                users.administrator, users.may_claim, users.enabled,
+                users.administrator, users.may_claim, users.enabled, users.email, users.fields,
+                users.updated_at,
                 users.created_at AS user_since
             FROM sessions JOIN users ON users.id = sessions.user_id WHERE \(condition)
             """, [value]
@@ -97,9 +98,12 @@ extension StoreTransaction {
     ) throws(AuthorityError) -> [SessionRecord] {
         let order = "ORDER BY created_at DESC, id LIMIT \(slice.limit) OFFSET \(slice.skip)"
         let current = "(state <> 'ended' OR end_notice_until IS NOT NULL)"
+        let notEnded = "(\(current) AND coalesce(end_reason, '') IN ('', 'expired'))"
         let chosen = switch choice {
         case .current: current
         case .restricted: "\(current) AND restricted"
+        case .notEnded: notEnded
+        case .restrictedNotEnded: "\(notEnded) AND restricted"
         case .activeRestricted: "state = 'active' AND restricted"
         }
         let found = if let user {
@@ -256,7 +260,7 @@ extension StoreTransaction {
                 action: try row.value("action"), authProvider: try row.value("provider")),
             installationID: try row.parsedOptional("installation_id", InstallationID.init),
             createdAt: try row.time("created_at"), expiresAt: try row.optionalTime("expires_at"),
-            custom: try custom(row))
+            custom: try members(row, "custom"))
         var record = SessionRecord(
             session: session,
             state: try row.parsed("state", SessionRecord.State.init(rawValue:)),
@@ -282,12 +286,15 @@ extension StoreTransaction {
         return stored == Self.noLimit ? nil : Timestamp(milliseconds: stored)
     }
 
-    private func custom(_ row: SQLRow) throws(AuthorityError) -> [String: JSONValue] {
-        guard let text = try row.optional("custom", as: String.self) else { return [:] }
+    /// A column with a JSON object; empty if it is NULL.
+    func members(
+        _ row: SQLRow, _ column: String
+    ) throws(AuthorityError) -> [String: JSONValue] {
+        guard let text = try row.optional(column, as: String.self) else { return [:] }
         do throws(WireError) {
             return try JSONObject(parsing: Array(text.utf8)).members
         } catch {
-            throw damaged("custom")
+            throw damaged(column)
         }
     }
 

@@ -1,6 +1,7 @@
 import AuthorityCore
 import PostgreSQLClient
 import Sessions
+import Wire
 
 extension StoreTransaction {
     func user(_ id: UserID) throws(AuthorityError) -> UserRecord? {
@@ -8,8 +9,12 @@ extension StoreTransaction {
     }
 
     func user(named name: String) throws(AuthorityError) -> UserRecord? {
-        try row("SELECT * FROM users WHERE lower(username) = \(dialect.folded("?"))", [name])
+        try row("SELECT * FROM users WHERE name_key = ?", [Username.key(of: name)])
             .map(readUser)
+    }
+
+    func user(email: EmailAddress) throws(AuthorityError) -> UserRecord? {
+        try row("SELECT * FROM users WHERE email_key = ?", [email.key]).map(readUser)
     }
 
     func user(anonymousHash: [UInt8]) throws(AuthorityError) -> UserRecord? {
@@ -23,19 +28,18 @@ extension StoreTransaction {
         while true {
             let piece = try rows(
                 """
-                SELECT *, lower(username) AS folded FROM users WHERE lower(username) > ?
-                ORDER BY lower(username) LIMIT \(Self.piece)
+                SELECT * FROM users WHERE name_key > ? ORDER BY name_key LIMIT \(Self.piece)
                 """, [last])
             users += try map(piece, readUser)
             guard piece.count == Self.piece, let end = piece.last else { return users }
-            last = try end.value("folded")
+            last = try end.value("name_key")
         }
     }
 
     func users(_ slice: ListSlice) throws(AuthorityError) -> [UserRecord] {
         let found = try rows(
             """
-            SELECT * FROM users ORDER BY lower(username)
+            SELECT * FROM users ORDER BY name_key
             LIMIT \(slice.limit) OFFSET \(slice.skip)
             """)
         return try map(found, readUser)
@@ -46,12 +50,30 @@ extension StoreTransaction {
             """
             INSERT INTO users (
                 id, username, password_hash, anonymous_hash, administrator, may_claim,
-                created_at, enabled)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
+                created_at, enabled, name_key, email, email_key, fields, updated_at)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
             """,
             [user.objectID.description, user.username, user.passwordHash ?? "",
              user.anonymousHash, user.isAdministrator, user.mayClaim,
-             user.createdAt.milliseconds, user.isEnabled]) == 1
+             user.createdAt.milliseconds, user.isEnabled, Username.key(of: user.username),
+             user.email?.description, user.email?.key, Self.fields(of: user),
+             user.updatedAt.milliseconds]) == 1
+    }
+
+    func saveProfile(_ user: UserRecord) throws(AuthorityError) {
+        try run(
+            """
+            UPDATE users SET username = ?, name_key = ?, email = ?, email_key = ?, fields = ?,
+                anonymous_hash = ?, updated_at = ?
+            WHERE id = ?
+            """,
+            [user.username, Username.key(of: user.username), user.email?.description,
+             user.email?.key, Self.fields(of: user), user.anonymousHash,
+             user.updatedAt.milliseconds, user.objectID.description])
+    }
+
+    private static func fields(of user: UserRecord) -> String? {
+        user.fields.isEmpty ? nil : JSONValue.object(user.fields).text
     }
 
     func setPasswordHash(_ hash: String, of user: UserID) throws(AuthorityError) {
@@ -82,6 +104,8 @@ extension StoreTransaction {
             anonymousHash: try row.optionalBytes("anonymous_hash"),
             isAdministrator: try row.value("administrator"),
             mayClaim: try row.value("may_claim"), createdAt: try row.time(since),
-            isEnabled: try row.value("enabled"))
+            updatedAt: try row.time("updated_at"), isEnabled: try row.value("enabled"),
+            email: try row.parsedOptional("email", EmailAddress.init),
+            fields: try members(row, "fields"))
     }
 }

@@ -42,10 +42,9 @@ extension Authority {
             guard try act.transaction.deleteIdentity(provider, of: user.objectID) else {
                 throw .refuse(.notFound, "you have no identity of this provider")
             }
-            let others = try act.transaction.identities(of: user.objectID)
-            guard user.passwordHash != nil || user.anonymousHash != nil
-                || others.contains(where: { rules.providers[$0.provider]?.issuer == $0.issuer })
-            else { throw .refuse(.validation, "this is your only way to log in; add another") }
+            if user.passwordHash == nil, user.anonymousHash == nil {
+                try requireIdentity(of: user, act.transaction)
+            }
             try act.audit("identity.unlinked", provider.description)
         }
     }
@@ -64,10 +63,12 @@ extension Authority {
                 return Result<LoggedIn, IDTokenFault>.failure(.nobody)
             }
             guard try proven.spend(transaction) else { return .failure(.spent) }
-            if known == nil { try add(user, proven, transaction) }
+            let kept = known == nil
+                ? try add(user, attempt.profile, proven, transaction)
+                : try keep(attempt.profile, of: user, transaction, at: now)
             try transaction.clearFailures(proven.keys.each)
             return .success(try SessionOpening(
-                authority: self, transaction: transaction, user: user, now: now
+                authority: self, transaction: transaction, user: kept, now: now
             ).login(
                 CreatedWith(known == nil ? .signup : .login, by: proof.provider),
                 on: attempt.installation, from: attempt.origin))
@@ -95,10 +96,13 @@ extension Authority {
     }
 
     private func add(
-        _ user: UserRecord, _ proven: ProvenIdentity, _ transaction: any AuthorityTransaction
-    ) throws(AuthorityError) {
+        _ new: UserRecord, _ profile: ProfileChange, _ proven: ProvenIdentity,
+        _ transaction: any AuthorityTransaction
+    ) throws(AuthorityError) -> UserRecord {
+        let user = try applied(profile, to: new, transaction, at: new.createdAt)
         guard try transaction.insert(user),
             try transaction.insert(proven.record(of: user.objectID, at: user.createdAt))
         else { throw Self.nameTaken }
+        return user
     }
 }

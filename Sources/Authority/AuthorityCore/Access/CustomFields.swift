@@ -1,23 +1,42 @@
 package import Sessions
 import Wire
 
-/// The custom members of a session, which clients may set. Read-only members are left out, and the
-/// rest is limited in size.
+/// The custom members of a session, a user or an installation, which clients may set. Read-only
+/// members are left out, and the rest is limited in size.
 package struct CustomFields: Equatable, Sendable {
     let members: [String: JSONValue]
+
+    /// The object that has the fields.
+    package enum Owner: String, Sendable {
+        case session, user, installation
+
+        /// Members of the contract, and extra members that owners see. No client can set them.
+        var readOnly: Set<String> {
+            switch self {
+            case .session: CustomFields.readOnly
+            case .user: CustomFields.common.union([
+                "id", "username", "password", "oldPassword", "keepBoards", "email",
+                "emailVerified", "authData", "isAdministrator", "mayClaim", "enabled",
+            ])
+            case .installation: CustomFields.common.union(["installationId", "user"])
+            }
+        }
+    }
 
     static let none = CustomFields(kept: [:])
     static let countLimit = 32
     static let byteLimit = 4096
     static let depthLimit = 8
 
-    /// Members of the contract, and extra members that owners see. No client can set them.
-    static let readOnly: Set<String> = [
-        "objectId", "user", "restricted", "createdWith", "createdAt", "updatedAt", "expiresAt",
-        "sessionToken", "accessToken", "refreshToken", "installationId", "ACL", "className",
-        "state", "lastSeen", "boardName", "username", "generation", "isThisOne",
-        "endsAt", "endCause", "latestEnd", "scope", "scopePending",
+    private static let common: Set<String> = [
+        "objectId", "createdAt", "updatedAt", "sessionToken", "accessToken", "refreshToken", "ACL",
+        "className",
     ]
+    static let readOnly = common.union([
+        "user", "restricted", "createdWith", "expiresAt", "installationId", "state", "lastSeen",
+        "boardName", "username", "generation", "isThisOne", "endsAt", "endCause", "latestEnd",
+        "scope", "scopePending",
+    ])
 
     /// Names with a special meaning in JavaScript objects. They are refused within values, too.
     /// Source: Parse server, `requestKeywordDenylist`.
@@ -25,37 +44,33 @@ package struct CustomFields: Equatable, Sendable {
 
     /// Selects the members of a body that are not read-only. Keeps prohibited names, so that they
     /// are refused later.
-    package static func settable(_ members: [String: JSONValue]) -> [String: JSONValue] {
-        members.filter { !isReadOnly($0.key) || prohibited.contains($0.key) }
+    package static func settable(
+        _ members: [String: JSONValue], of owner: Owner = .session
+    ) -> [String: JSONValue] {
+        members.filter { !isReadOnly($0.key, of: owner) || prohibited.contains($0.key) }
     }
 
-    /// Checks what a client sent. 105 for a name that Parse would refuse, 116 for too many bytes,
-    /// 142 for too many fields or too deep values, 119 for an operation other than `Delete`.
-    init(_ sent: [String: JSONValue]) throws(AuthorityError) {
-        try self.init(sent, over: [:])
-    }
-
-    /// Applies what a client sent to the old members. Parse's `Delete` removes a member.
-    /// Source: Parse REST guide, Deleting fields.
-    init(_ sent: [String: JSONValue], over old: [String: JSONValue]) throws(AuthorityError) {
+    /// Applies what a client sent to the old members: values, and Parse's operations. 105 for a
+    /// name that Parse would refuse. 111 for an operation that does not fit the old value, 119 for
+    /// an unknown one. 116 for too many bytes, 142 for too many fields or too deep values.
+    init(
+        _ sent: [String: JSONValue], over old: [String: JSONValue] = [:],
+        of owner: Owner = .session
+    ) throws(AuthorityError) {
         var members = old
         guard !Self.namesProhibited(.object(sent)) else {
             throw .refuse(
                 .badKeyName, "a field cannot be named __proto__, constructor or prototype")
         }
-        for (name, value) in sent where !Self.isReadOnly(name) {
+        for (name, value) in sent where !Self.isReadOnly(name, of: owner) {
             guard Self.isKey(name) else {
                 throw .refuse(
                     .badKeyName, "a field's name has a letter first, then letters, digits and _")
             }
-            switch value.asObject?["__op"] {
-            case nil: members[name] = value
-            case .string("Delete"): members[name] = nil
-            default: throw .refuse(.forbidden, "a session's field can only be set or deleted")
-            }
+            members[name] = try FieldOperation(value).result(on: members[name])
         }
         guard members.count <= Self.countLimit else {
-            throw .refuse(.validation, "a session has at most \(Self.countLimit) custom fields")
+            throw .refuse(.validation, "a \(owner) has at most \(Self.countLimit) custom fields")
         }
         guard !members.values.contains(where: { Self.isDeeper($0, than: Self.depthLimit) })
         else {
@@ -63,7 +78,7 @@ package struct CustomFields: Equatable, Sendable {
         }
         let text = JSONValue.object(members).bytes
         guard text.count <= Self.byteLimit else {
-            throw .refuse(.tooLarge, "a session's custom fields have at most 4 KiB")
+            throw .refuse(.tooLarge, "a \(owner)'s custom fields have at most 4 KiB")
         }
         self.members = members
     }
@@ -71,8 +86,8 @@ package struct CustomFields: Equatable, Sendable {
     /// Stored members, which were checked before.
     init(kept members: [String: JSONValue]) { self.members = members }
 
-    private static func isReadOnly(_ name: String) -> Bool {
-        readOnly.contains(name) || name.hasPrefix("_")
+    package static func isReadOnly(_ name: String, of owner: Owner) -> Bool {
+        owner.readOnly.contains(name) || name.hasPrefix("_")
     }
 
     /// Source: Parse REST guide, Objects: names of fields.
