@@ -22,6 +22,8 @@ struct TableTests {
         var table = TextTable("NAME")
         table.add("a\u{1b}[2J\nb\u{202e}c")
         #expect(table.lines(width: nil).last == "a\\u{1b}[2J\\nb\\u{202e}c")
+        table.add(" a b  c\u{a0}\u{3000}")
+        #expect(table.lines(width: nil).last == "\\u{20}a b \\u{20}c\u{a0}\\u{3000}")
     }
 
     @Test("gives way in its widest column, down to eight", arguments: [

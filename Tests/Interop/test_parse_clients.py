@@ -17,6 +17,7 @@ from types import SimpleNamespace
 import pytest
 
 from bench.authority_bench import ADMIN, AuthorityBench
+from bench.program import run
 
 KEY = "rest-" + "k" * 24
 SETTINGS = """
@@ -294,6 +295,37 @@ def test_a_batch_is_judged_request_by_request(bench, parse, evidence):
     assert [a["error"]["code"] for a in answers[1:]] == [119, answers[2]["error"]["code"]]
     status, refused = sdk(bench, "POST", "batch", "r:" + "A" * 43, requests=requests[:1])
     assert refused["code"] == 209 if status == 400 else refused[0]["error"]["code"] == 209
+
+
+def test_any_name_goes_through_the_programs_and_the_broker(bench, evidence):
+    """A name of a user is in no topic and no broker login, whatever it looks like."""
+    for number, name in enumerate(["ana+lamp@example.com", "#", "+/#", "Ana  O'Brien $(id)",
+                                   "王小明 é", "-lamp"]):
+        file = bench._write_password(f"password-{number}")
+        added = bench.cli("users", "add", "--password-file", file, "--", name)
+        assert added.returncode == 0, added.stderr
+        profile = bench.folder / f"profile-{number}"
+        done = bench.cli("login", "--profile-dir", profile, f"--username={name}",
+                         "--password-file", file)
+        assert done.returncode == 0, done.stderr
+        whoami = bench.cli("whoami", "--profile-dir", profile, "--json")
+        assert json.loads(whoami.stdout)["username"] == name
+        user = sdk(bench, "POST", "login", username=name, password=file.read_text())[1]
+        evidence.add_secret("a session token", user["sessionToken"])
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{bench.http_port}/postern/v1/broker", b"{}",
+            {"X-Parse-Application-Id": "postern", "X-Parse-Session-Token": user["sessionToken"]})
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            access = json.load(answer)
+        evidence.add_secret("a broker password", access["password"])
+        assert name not in json.dumps([access["username"], access["clientId"]])
+        shown = bench.cli("users", "deny", "--json", "--", name, "claim")
+        assert shown.returncode == 0, shown.stderr
+        assert json.loads(shown.stdout)["username"] == name
+    listed = run(bench._authority("user", "list", "--json"), timeout=60)
+    assert "+/#" in [user["username"] for user in json.loads(listed.stdout)]
+    clients = (bench.folder / "state").rglob("dynamic-security.json")
+    assert all("ana+lamp" not in file.read_text() for file in clients)
 
 
 def test_another_applications_key_is_no_key(bench):

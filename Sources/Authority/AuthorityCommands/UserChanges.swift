@@ -141,11 +141,12 @@ extension UserView {
         ])
     }
 
+    /// The name comes last, because it can look like anything.
     var line: String {
-        let rights = [isAdministrator ? "administrator" : nil, mayClaim ? "may claim" : nil]
+        let rights = [isAdministrator ? "administrator" : "user", mayClaim ? "may claim" : nil]
             .compactMap(\.self).joined(separator: ", ")
-        return [username, isEnabled ? "enabled" : "disabled", objectID.description, rights]
-            .filter { !$0.isEmpty }.joined(separator: "  ")
+        return [objectID.description, isEnabled ? "enabled" : "disabled", rights, username]
+            .joined(separator: "  ")
     }
 }
 

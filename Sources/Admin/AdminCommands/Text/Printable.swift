@@ -19,6 +19,22 @@ enum Printable {
         return result
     }
 
+    /// One line without a run of spaces, so that a name cannot look like two columns.
+    static func cell(_ text: String) -> String {
+        var result = ""
+        var follows = true
+        for scalar in line(text).unicodeScalars {
+            let isSpace = scalar.properties.generalCategory == .spaceSeparator
+            if isSpace && follows {
+                result += "\\u{\(String(scalar.value, radix: 16))}"
+            } else {
+                result.unicodeScalars.append(scalar)
+            }
+            follows = isSpace
+        }
+        return result
+    }
+
     private static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse,

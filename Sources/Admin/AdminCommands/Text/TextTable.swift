@@ -10,7 +10,7 @@ struct TextTable {
 
     /// Extra cells are left out; missing cells are empty.
     mutating func add(_ cells: String...) {
-        let shown = cells.prefix(titles.count).map(Printable.line)
+        let shown = cells.prefix(titles.count).map(Printable.cell)
         rows.append(shown + Array(repeating: "", count: titles.count - shown.count))
     }
 

@@ -42,7 +42,7 @@ struct AuditRoutes: Sendable {
         var query = AuditQuery(limit: limit ?? 100)
         query.board = try call.queried("board", InstallationID.init)
         query.session = try call.queried("session", ObjectID.init)
-        query.actor = try call.queried("actor", text)
+        query.actor = try call.queried("actor", text).map { Username($0)?.description ?? $0 }
         query.event = try call.queried("event", text)
         query.since = try call.queried("since", time)
         query.until = try call.queried("until", time).map { $0 + .milliseconds(999) }
