@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help deps build sdk-arm64 test-arm64 debug deb release demo try venv test test-all bench-gate bench \
-	bench-authority fleet torture powercut fuzz screenshot clean
+	bench-authority bench-data-path fleet torture powercut fuzz screenshot clean
 .ONESHELL:
 .SILENT:
 
@@ -64,6 +64,7 @@ help:
 	make bench        compare the whole pipeline with a mosquitto bridge; SHORT=1: one small round
 	make bench-authority  both stores under load, and an echo in C; SHORT=1: 300 boards
 	make fleet        10,000 boards, two authorities and PostgreSQL; kills each part; SHORT=1
+	make bench-data-path  a board's data through mosquitto into the store; SHORT=1: 20,000 records
 	make bench-gate   the cost of a decision and of reading a payload
 	make fuzz         10 minutes of each fuzzer; SECONDS=n for more, TARGET=payload for one
 	make torture      12 minutes of kills, faults, bad networks; SHORT=1, SEED=n, DURABILITY=spill
@@ -201,6 +202,11 @@ bench-authority: build
 	$(call heading,"the authority under load")
 	exec python3 -B Tests/Benchmarks/Authority $(if $(SHORT),--short) \
 		--json $(or $(JSON),.build/bench-authority.json) "$(BIN)"
+
+# One board, mosquitto, the authority and SQLite.
+bench-data-path: build venv
+	$(call heading,"data from the broker into the store")
+	exec $(VENV)/bin/python3 -B Tests/Benchmarks/DataPath $(if $(SHORT),--short) "$(BIN)"
 
 # A database, a broker, two authorities and a fleet; each is killed in turn.
 fleet: PACKAGES += postgresql

@@ -150,9 +150,9 @@ let package = Package(
             "MQTT", "Sessions", "Wire", logging, subprocess,
         ]),
         .swift("AuthorityService", "Authority", [
-            "AuthorityBroker", "AuthorityCore", "AuthorityHTTP", "AuthorityStore",
-            "ConfigurationFiles", "Cryptography", "Gate", "HTTPClient", "LinuxIO", "LogOutput",
-            "MQTT", "MetricsServer", "PostgreSQLClient", "Sessions", "Wire", logging,
+            "AuthorityBroker", "AuthorityCore", "AuthorityData", "AuthorityHTTP",
+            "AuthorityStore", "ConfigurationFiles", "Cryptography", "Gate", "HTTPClient", "LinuxIO",
+            "LogOutput", "MQTT", "MetricsServer", "PostgreSQLClient", "Sessions", "Wire", logging,
         ]),
         .swift("AuthorityCommands", "Authority", [
             "AuthorityBroker", "AuthorityCore", "AuthorityHTTP", "AuthorityService",

@@ -200,6 +200,8 @@ def test_the_authority_counts_boards_sessions_and_requests(house, authority_port
     assert figures.of("postern_authority_sessions", of="person") >= 1
     assert figures["postern_authority_broker_up"] == 1
     assert figures["postern_authority_database_bytes"] > 4096
+    assert figures["postern_authority_data_waiting"] == 0
+    assert figures.of("postern_authority_data_unkept_total", reason="no-seq") == 0
     name = "postern_authority_requests_total"
     assert figures.of(name, type="provision.accepted") >= 1
     house.revoke(board.session_id)

@@ -45,8 +45,9 @@ private let arrows: [String: [String: Set<String>]] = [
             "SystemPackage", "Wire",
         ],
         "AuthorityService": [
-            "AuthorityBroker", "AuthorityCore", "AuthorityHTTP", "AuthorityStore",
-            "ConfigurationFiles", "Cryptography", "Dispatch", "Foundation", "Gate", "HTTPClient",
+            "AuthorityBroker", "AuthorityCore", "AuthorityData", "AuthorityHTTP",
+            "AuthorityStore", "ConfigurationFiles", "Cryptography", "Dispatch", "Foundation",
+            "Gate", "HTTPClient",
             "LinuxIO", "LogOutput", "Logging", "MQTT", "MetricsServer", "NIOCore", "NIOPosix",
             "PostgreSQLClient", "Sessions", "Synchronization", "Wire",
         ],

@@ -164,10 +164,11 @@ package struct EmbeddedBroker: Sendable {
             plugin_opt_config_file \(accessFile)
             persistence true
             persistence_location \(folder)/
-            autosave_interval 300
+            autosave_interval 60
             max_packet_size 2097152
-            max_inflight_messages 1024
-            max_queued_messages 10000
+            max_inflight_messages 2048
+            # What boards send waits here while the authority cannot store it.
+            max_queued_messages 200000
             max_queued_bytes 268435456
             set_tcp_nodelay true
             log_dest stderr

@@ -135,7 +135,7 @@ struct ServeCommand: AsyncParsableCommand {
             // The store is open. The rest of the start is short.
             notifier.resume()
             try await serve(server, settings, until: stop, notifier, journal, logger)
-            server.close()
+            await server.close()
             _ = consume lock
         }
     }

@@ -98,8 +98,9 @@ package struct AuthorityServer: Sendable {
         let clock = try await ClockGuard(
             store: store, authority: authority, acceptsClock: acceptsClock, logger: logger)
         (self.store, self.clock, self.duty, self.ownCA) = (store, clock, duty, ownCA)
-        data = try Self.data(settings, openedData, login, link, authority, store, clock, logger)
-        readiness = Self.readiness(of: store)
+        data = try Self.data(
+            settings, openedData, folder, login, link, authority, store, clock, logger)
+        readiness = Self.readiness(of: store, data: data?.tally)
         keeper = try Self.keeper(settings, own, embedded?.bell, clock, logger)
         hub = EventHub(
             authority: authority, live: live, changes: store.changes(), clock: systemClock,
@@ -110,8 +111,7 @@ package struct AuthorityServer: Sendable {
             authority: authority, link: link, worker: worker, clock: clock, live: live,
             duty: duty, refusals: refusals, logger: logger)
         tally = TallyCache(of: store)
-        let alerts = Self.alerts(settings, authority, store, link, clock, live, fleet, logger)
-        self.alerts = alerts
+        alerts = Self.alerts(settings, authority, store, link, clock, live, fleet, logger)
         metrics = Self.metrics(
             settings, store, tally, traffic, refusals, link, clock, alerts, data?.tally, logger)
         reconciliation = Reconciliation(
@@ -200,8 +200,12 @@ package struct AuthorityServer: Sendable {
         ).take()
     }
 
-    /// Closes the store: its locks and its place in the database. Call it after `run` has ended.
-    package func close() {
+    /// Closes the stores: their locks and their places in the database. Call it after `run` has
+    /// ended.
+    package func close() async {
+        do throws(AuthorityError) { try await data?.store.close() } catch {
+            logger.debug("the store of records could not be closed: \(error.words)")
+        }
         do throws(AuthorityError) { try store.close() } catch {
             logger.debug("the store could not be closed: \(error.words)")
         }

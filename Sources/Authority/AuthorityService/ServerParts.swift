@@ -127,7 +127,7 @@ extension AuthorityServer {
     }
 
     /// Ready while the store answers.
-    static func readiness(of store: any ServiceStore) -> Readiness {
+    static func readiness(of store: any ServiceStore, data: DataTally?) -> Readiness {
         Readiness({
             do throws(AuthorityError) {
                 _ = try await store.latestTime()
@@ -135,7 +135,7 @@ extension AuthorityServer {
             } catch {
                 return false
             }
-        }, isFull: { store.isDiskFull })
+        }, isFull: { store.isDiskFull }, isDataWaiting: { data?.counts.waiting != nil })
     }
 
     static func consumerAccess(

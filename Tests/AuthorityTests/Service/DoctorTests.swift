@@ -39,8 +39,13 @@ struct AuthorityDoctorTests {
         facts.program = .success("mosquitto version 2.0.18")
         facts.certificates = [.init(file: "tls/http.pem", timeLeft: .seconds(60 * 86_400))]
         facts.disk = DiskFacts(folder: "/state", available: 8 << 30, wanted: 1)
+        facts.keptData = .kept(
+            DataUsage(records: 1000, bytes: 1 << 20, oldest: systemClock() - .seconds(60)),
+            Self.bounds)
         return facts
     }
+
+    private static let bounds = DataBounds(keep: .seconds(30 * 86_400), maxBytes: 1 << 30)
 
     static let breakages: [Breakage<AuthorityFacts>] = [
         Breakage("config-authority", .badConfiguration) {
@@ -74,6 +79,13 @@ struct AuthorityDoctorTests {
         },
         Breakage("served", .failed) { $0.page?.tcp = .failed("Connection refused") },
         Breakage("disk-space", .failed) { $0.disk?.available = 0 },
+        Breakage("kept-data", .failed) { $0.keptData = .fault("data.db is not a database") },
+        // Full after a day of thirty.
+        Breakage("kept-data", .warnings) {
+            $0.keptData = .kept(
+                DataUsage(records: 1, bytes: 1 << 30, oldest: systemClock() - .seconds(86_400)),
+                bounds)
+        },
         Breakage("disk-health", .failed) { $0.disk?.errors = 1 },
         Breakage("database", .failed) {
             $0.database?.fault = "TCP: Connection refused"

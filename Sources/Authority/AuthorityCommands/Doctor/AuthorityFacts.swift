@@ -43,6 +43,8 @@ struct AuthorityFacts: Examined {
     var storeFault: String?
     /// Facts about the database server; nil if the store is a file.
     var database: DatabaseFacts?
+    /// Nil if it was not looked at.
+    var keptData: KeptDataFacts?
     /// Why `authority.key` cannot be used.
     var keyFault: String?
     /// Whether a process serves from the state folder.
@@ -110,6 +112,7 @@ extension AuthorityFacts {
                 open(state)
             }
         }
+        if probes.contains(.state) { await lookAtData(state, settings) }
         if probes.contains(.served) { knock(settings, state) }
         if probes.contains(.disk) {
             disk = DiskFacts(of: settings.stateDirectory, wanted: Self.room)
@@ -152,7 +155,7 @@ extension AuthorityFacts {
         _ folder: String, _ state: StateFolder, _ settings: ServiceSettings
     ) -> [String] {
         var faults = [FileModes.fault("\(folder)/authority.toml", 0o644)]
-        faults += [state.database, state.masterKey].map { FileModes.fault($0, 0o600) }
+        faults += [state.database, state.data, state.masterKey].map { FileModes.fault($0, 0o600) }
         if case .postgres(let place) = settings.store, let file = place.passwordFile {
             faults.append(FileModes.fault(file, 0o600))
         }

@@ -8,8 +8,8 @@ typealias AuthorityCheck = Check<AuthorityFacts>
 
 extension AuthorityCheck {
     /// All checks, in the order in which they are shown.
-    static let all = configuration + authority + alerts + storage + database + broker + page
-        + versions
+    static let all = configuration + authority + alerts + storage + keptData + database
+        + broker + page + versions
 
     static let configuration = [
         AuthorityCheck(

@@ -49,7 +49,9 @@ struct PosternRoutes: Sendable {
     private func health(_ call: Call) async throws(AuthorityError) -> Answer {
         let word = await readiness.word()
         let status = word == .ok ? HTTPResponse.Status.ok : .serviceUnavailable
-        return Answer(status, ["status": .string(word.rawValue)])
+        var members = ["status": JSONValue.string(word.rawValue)]
+        if readiness.isDataWaiting() { members["data"] = .string("waiting") }
+        return Answer(status, members)
     }
 
     /// The authority's CA, as public as the server's own certificate. The client cannot trust this

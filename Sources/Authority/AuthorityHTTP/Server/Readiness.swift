@@ -22,6 +22,8 @@ package final class Readiness: Sendable {
     private let state = Mutex(State())
     private let look: @Sendable () async -> Bool
     private let isFull: @Sendable () -> Bool
+    /// Whether boards' data waits at the broker. Requests may come all the same.
+    let isDataWaiting: @Sendable () -> Bool
     /// A check's result counts for this long, however many clients ask.
     private static let age = Duration.seconds(1)
     private let patience: Duration
@@ -31,8 +33,10 @@ package final class Readiness: Sendable {
     package init(
         within patience: Duration = .seconds(2),
         _ look: @escaping @Sendable () async -> Bool = { true },
-        isFull: @escaping @Sendable () -> Bool = { false }
+        isFull: @escaping @Sendable () -> Bool = { false },
+        isDataWaiting: @escaping @Sendable () -> Bool = { false }
     ) {
+        self.isDataWaiting = isDataWaiting
         self.isFull = isFull
         self.patience = patience
         self.look = look

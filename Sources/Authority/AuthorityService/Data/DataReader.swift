@@ -19,7 +19,7 @@ import Wire
 /// those that are away, and a member that never comes back takes its share with it. A member
 /// without a durable session loses what it had not acknowledged.
 struct DataReader: Sendable {
-    /// Never the name of the broker's user, because it has no secret in it.
+    /// Of a shared store. With SQLite there is no other authority.
     private static let lock = "data reader"
     /// How long the broker queues data while no authority is there.
     static let sessionExpiry: UInt32 = 86_400

@@ -1,7 +1,10 @@
 import AuthorityBroker
-import AuthorityCore
+package import AuthorityCore
+import AuthorityData
 import AuthorityStore
+import ConfigurationFiles
 import Cryptography
+import LinuxIO
 import Logging
 import Sessions
 import Wire
@@ -25,11 +28,13 @@ struct DataService: Sendable {
 extension AuthorityServer {
     /// Nil if the authority keeps no data.
     static func data(
-        _ settings: ServiceSettings, _ opened: (any DataStore)?, _ login: BrokerLink.BrokerLogins,
-        _ link: BrokerLink, _ authority: Authority, _ store: any ServiceStore,
-        _ clock: ClockGuard, _ logger: Logger
+        _ settings: ServiceSettings, _ opened: (any DataStore)?, _ folder: StateFolder,
+        _ login: BrokerLink.BrokerLogins, _ link: BrokerLink, _ authority: Authority,
+        _ store: any ServiceStore, _ clock: ClockGuard, _ logger: Logger
     ) throws -> DataService? {
-        guard let bounds = settings.data, let data = opened else { return nil }
+        guard let bounds = settings.data,
+            let data = opened ?? folder.dataStore(settings, logger)
+        else { return nil }
         let (login, admit) = try dataLogin(
             settings, authority.ownKeys, login, link,
             client: try clientName(authority.ownKeys, root: settings.root))
@@ -55,5 +60,30 @@ extension AuthorityServer {
         Base64URL.encode(
             try SystemCryptography().hmac(
                 Array("postern data reader \(root)".utf8), key: keys.tokenHash))
+    }
+}
+
+extension StateFolder {
+    /// Opens the store of records, and makes it if there is none. Nil if the authority keeps no
+    /// data, or if the store cannot be used: sessions need no records.
+    func dataStore(_ settings: ServiceSettings, _ logger: Logger) -> (any DataStore)? {
+        guard settings.data != nil, store == .file else { return nil }
+        do {
+            // SQLite would make a file that others may read.
+            if !PrivateFile.isThere(data) { _ = try NewPrivateFile(data) }
+            return try SQLiteDataStore(path: data)
+        } catch {
+            let words = (error as? AuthorityError)?.words ?? "\(error)"
+            logger.error("what boards send is not kept: \(words)")
+            return nil
+        }
+    }
+
+    /// The store of records if there is one.
+    package func existingData(
+        _ settings: ServiceSettings
+    ) throws(AuthorityError) -> (any DataStore)? {
+        guard settings.data != nil, store == .file, PrivateFile.isThere(data) else { return nil }
+        return try SQLiteDataStore(path: data)
     }
 }

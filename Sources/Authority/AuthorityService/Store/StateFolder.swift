@@ -15,6 +15,8 @@ package struct StateFolder: Sendable {
     var masterKeyFile: String?
 
     package var database: String { "\(path)/authority.db" }
+    /// What boards sent, if the records are in this folder.
+    package var data: String { "\(path)/data.db" }
     /// The path of the master key. Outside of the service a credential has no path, and the error
     /// names the credential.
     package var masterKey: String {
