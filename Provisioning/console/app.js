@@ -3,6 +3,7 @@
 import { setPassword } from "./acts.js";
 import { begin, info, logOut, me, onOver } from "./api.js";
 import { auditPage } from "./audit.js";
+import { consumersPage } from "./consumers.js";
 import { ask } from "./dialog.js";
 import { boardPage } from "./board.js";
 import { boardsPage } from "./boards.js";
@@ -15,6 +16,7 @@ import { usersPage } from "./users.js";
 const app = document.getElementById("app");
 const areas = [
   { name: "boards", label: "Boards" }, { name: "sessions", label: "Sessions" },
+  { name: "consumers", label: "Consumers" },
   { name: "users", label: "Users", isGuarded: true },
   { name: "audit", label: "Audit log", isGuarded: true },
 ];
@@ -108,6 +110,7 @@ function showLive(state) {
 function make(area, id) {
   if (area === "boards" && id) return boardPage(id, go);
   if (area === "sessions") return sessionsPage();
+  if (area === "consumers") return consumersPage();
   if (area === "users" && me.user.isAdministrator) return usersPage();
   if (area === "audit" && me.user.isAdministrator) return auditPage();
   return boardsPage(hear);

@@ -73,6 +73,7 @@ const paths = {
   gate: "M4 21V11a8 8 0 0 1 16 0v10h-4V11a4 4 0 0 0-8 0v10z",
   boards: "M7 4v3M12 4v3M17 4v3M7 17v3M12 17v3M17 17v3M4 7h16v10H4zM9 11h6v2H9z",
   sessions: "M14 10a4 4 0 1 0-3.5 4L13 16.500h2.500V19H18v2h3v-3l-7.300-7.300M9 9h.01",
+  consumers: "M4 12h10M10 8l4 4-4 4M14 4h6v16h-6",
   users: "M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM4 21c0-4 3.500-6 8-6s8 2 8 6",
   audit: "M8 6h12M8 12h12M8 18h12M4 6h.01M4 12h.01M4 18h.01",
   back: "M15 5l-7 7 7 7",

@@ -106,6 +106,8 @@ const log = {
   "identity.shared": "Another machine uses the board's identity",
   "board.renew": "Renewal started", "board.released": "Board released", "board.renamed": "Board renamed", "role.made": "Role made",
   "role.changed": "Role changed", "role.deleted": "Role deleted", "keys.rotated": "Keys rotated",
+  "consumer.added": "Consumer added", "consumer.removed": "Consumer removed",
+  "consumer.ended": "Consumer ended",
   "alerts.tested": "Alerts tested", "user.added": "User added", "user.disabled": "User disabled", "user.enabled": "User enabled",
   "user.password": "Password changed", "user.changed": "User changed", "user.renamed": "User renamed", "user.revoked": "All sessions signed out",
 };

@@ -6,8 +6,8 @@ package import Sessions
 import Synchronization
 package import Wire
 
-/// Does the store's jobs at the broker. A line is the queue of jobs for one board or one person's
-/// session; its jobs run in order.
+/// Does the store's jobs at the broker. A line is the queue of jobs for one board or one reader;
+/// its jobs run in order.
 ///
 /// The jobs are read from the store, and deleted there after the broker has confirmed them. If
 /// several authorities share a store, one of them holds the lock for a line while it does that
@@ -192,8 +192,8 @@ package final class BrokerWorker: JobWorker {
             try await link.publish(OutgoingMessage(
                 topic: ContractTopic.inbox(board).text(under: root), payload: payload,
                 properties: MessageProperties(messageExpiry: expiry)))
-        case .person(let session, let mayDoLess):
-            return try await person(session, mayDoLess: mayDoLess)
+        case .reader(let reader, let mayDoLess):
+            return try await update(reader, mayDoLess: mayDoLess)
         }
         return false
     }
@@ -268,12 +268,12 @@ package final class BrokerWorker: JobWorker {
             retain: true))
     }
 
-    private func person(
-        _ session: ObjectID, mayDoLess: Bool
+    private func update(
+        _ reader: BrokerReader, mayDoLess: Bool
     ) async throws(AuthorityError) -> Bool {
         if case .none = access { return false }
-        let desired = try await authority.desiredState(forPerson: session)
-        let name = PersonLogin.username(of: session)
+        let desired = try await authority.desiredState(for: reader)
+        let name = reader.username
         if case .asked(let takeover) = access {
             // The broker does not ask again about an existing subscription, so the client has to
             // subscribe again.
@@ -287,7 +287,8 @@ package final class BrokerWorker: JobWorker {
                 tolerated: [DynamicSecurity.clientMissing] + DynamicSecurity.roleMissing)
             return false
         }
-        try await install(BrokerAccount(person: desired, root: root), password: false)
+        try await install(
+            BrokerAccount(reader: desired, root: root, checksDeliveries: true), password: false)
         return false
     }
 

@@ -89,7 +89,7 @@ package final class Reconciliation: Sendable {
         let wanted = try await authority.everyLogin()
         let lost = BrokerPopulation(
             boards: wanted.boards.filter { !there.contains($0.description) },
-            people: wanted.people.filter { !there.contains("person-\($0)") })
+            readers: wanted.readers.filter { !there.contains($0.username) })
         // An existing client may have an old role or password, so with a kept file all are due.
         // After a restore only lost clients are due: an existing client may have a password that
         // this store never gave it.
@@ -97,10 +97,10 @@ package final class Reconciliation: Sendable {
         let due = access == .kept && !isRestored ? wanted : lost
         let strangers = try await removable(strangers(in: found, wanted), isRestored)
         try await authority.restore(
-            logins: due.boards + strangers.boards, people: due.people + strangers.people)
+            logins: due.boards + strangers.boards, readers: due.readers + strangers.readers)
         let (lostCount, strangerCount) = (
-            lost.boards.count + lost.people.count,
-            strangers.boards.count + strangers.people.count)
+            lost.boards.count + lost.readers.count,
+            strangers.boards.count + strangers.readers.count)
         guard lostCount + strangerCount > 0 else { return }
         logger.warning(
             "the broker's logins are being matched to the store",
@@ -119,23 +119,22 @@ package final class Reconciliation: Sendable {
                 metadata: ["count": "\(unknown.count)", "first": "\(unknown[0])"])
             return BrokerPopulation(
                 boards: isRestored ? [] : strangers.boards.filter { !unknown.contains($0) },
-                people: isRestored ? [] : strangers.people)
+                readers: isRestored ? [] : strangers.readers)
         }
-        return isRestored ? BrokerPopulation(boards: [], people: []) : strangers
+        return isRestored ? BrokerPopulation(boards: [], readers: []) : strangers
     }
 
-    /// Clients with the authority's mark but without a session. Other clients are left alone.
+    /// Clients with the authority's mark that the store does not want. Others are left alone.
     private func strangers(
         in clients: [[String: JSONValue]], _ wanted: BrokerPopulation
     ) -> BrokerPopulation {
         let mark = BrokerAccount.mark(authority.info.topicRoot)
         let names = clients.filter { $0["textdescription"]?.asString == mark }
             .compactMap { $0["username"]?.asString }
-        let people = names.filter { $0.hasPrefix("person-") }
-            .compactMap { ObjectID(String($0.dropFirst(7))) }
         return BrokerPopulation(
             boards: Array(Set(names.compactMap { InstallationID($0) })
                 .subtracting(wanted.boards)),
-            people: Array(Set(people).subtracting(wanted.people)))
+            readers: Array(Set(names.compactMap { BrokerReader(username: $0) })
+                .subtracting(wanted.readers)))
     }
 }

@@ -42,7 +42,7 @@ package protocol JobWorker: Sendable {
     func deliver(_ line: String) async -> Bool
     /// Asks for the same, but does not wait.
     func wake(_ line: String)
-    /// How a person's program reaches the broker.
+    /// How a reader reaches the broker. Nil if the authority makes no logins.
     var consumerAccess: ConsumerAccess? { get }
 }
 
@@ -63,6 +63,10 @@ extension JobWorker {
 package struct ConsumerAccess: Sendable {
     package let uri: String
     package let ca: String?
+    /// The SHA-256 fingerprint of the first certificate in `ca`.
+    package var fingerprint: String?
+    /// Whether the broker checks each message that it delivers, not only the subscription.
+    package var checksDeliveries = false
 
     package init(uri: String, ca: String?) {
         self.uri = uri

@@ -163,6 +163,20 @@ package protocol AuthorityFrontend: ParseObjects, IdentityFrontend {
     /// A login to the boards' broker. It may read data and status of the caller's boards, and lives
     /// as long as the caller's session.
     func brokerLogin(by caller: Caller) async throws(AuthorityError) -> BrokerLogin
+
+    /// Makes a consumer: a login at the boards' broker for somebody else's program. It reads the
+    /// caller's own boards that the order names, and no others. Only the result has its password.
+    func addConsumer(
+        _ order: ConsumerOrder, by caller: Caller
+    ) async throws(AuthorityError) -> NewConsumer
+    /// The caller's own consumers, sorted by name.
+    func consumers(by caller: Caller) async throws(AuthorityError) -> [Consumer]
+    /// Removes a consumer of the caller, and cuts its connection; 101 if there is none with this
+    /// name. Returns the same as `revoke`.
+    @discardableResult
+    func removeConsumer(
+        _ name: ConsumerName, by caller: Caller
+    ) async throws(AuthorityError) -> Bool
 }
 
 extension AuthorityFrontend {

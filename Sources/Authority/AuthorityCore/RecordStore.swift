@@ -65,7 +65,8 @@ extension RecordStore {
 /// All tables within one transaction. Do not use it outside the closure that received it.
 package protocol AuthorityTransaction: UserTable, SessionTable, BoardTable, ClaimTable,
     ReplyTable, JobTable, PersonLoginTable, AuditTable, AttemptTable, KeyTable, TimelineTable,
-    InstallationTable, RoleTable, IdentityTable, ReportTable, GapTable, AlertTable {}
+    InstallationTable, RoleTable, IdentityTable, ReportTable, GapTable, AlertTable,
+    ConsumerTable {}
 
 package protocol UserTable {
     func user(_ id: UserID) throws(AuthorityError) -> UserRecord?

@@ -17,6 +17,7 @@ extension Refusal.Name {
     package static let storeAway = Self("store-away")
     package static let storeFull = Self("store-full")
     package static let overloaded = Self("overloaded")
+    package static let noBrokerLogins = Self("no-broker-logins")
 }
 
 extension Duration {
@@ -40,6 +41,11 @@ extension Refusal {
         refusal.retryAfter = wait
         return refusal
     }
+
+    /// The refusal of a broker login where another system lets clients in.
+    static let noBrokerLogins = Refusal(
+        .forbidden, "this authority makes no broker logins: authority.toml has `access = \"none\"` "
+            + "in [broker]", name: .noBrokerLogins)
 
     /// The refusal for a session that is too short or too long.
     package static let durationOutOfRange = Refusal(

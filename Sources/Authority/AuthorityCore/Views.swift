@@ -276,11 +276,14 @@ package struct BrokerLogin: Sendable {
     package let ca: String?
     /// The topic filters that this login may subscribe to.
     package let filters: [String]
+    /// The SHA-256 fingerprint of the first certificate in `ca`.
+    package let fingerprint: String?
 
     package init(
         uri: String, clientID: String, username: String, password: SecretBytes, ca: String?,
-        filters: [String]
+        filters: [String], fingerprint: String? = nil
     ) {
+        self.fingerprint = fingerprint
         self.uri = uri
         self.clientID = clientID
         self.username = username

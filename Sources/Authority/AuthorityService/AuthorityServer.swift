@@ -242,9 +242,10 @@ package struct AuthorityServer: Sendable {
             guard let login = try await authority.desiredState(for: board).login else { continue }
             accounts.append(BrokerAccount(board: board, login: login, root: settings.root))
         }
-        for person in wanted.people {
-            guard let state = try await authority.desiredState(forPerson: person) else { continue }
-            accounts.append(BrokerAccount(person: state, root: settings.root))
+        for reader in wanted.readers {
+            guard let state = try await authority.desiredState(for: reader) else { continue }
+            accounts.append(
+                BrokerAccount(reader: state, root: settings.root, checksDeliveries: true))
         }
         return accounts
     }

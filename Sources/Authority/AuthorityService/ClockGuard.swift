@@ -60,6 +60,14 @@ final class ClockGuard: Sendable {
         }
     }
 
+    /// Whether records may end now because their time has passed.
+    var maySweep: Bool {
+        state.withLock { state in
+            state.judge()
+            return state.judgement.maySweep
+        }
+    }
+
     /// Judges the clock, and logs a changed judgement. Returns the judgement that was logged last
     /// and the new one.
     @discardableResult

@@ -142,6 +142,18 @@ extension AuthorityServer {
         _ settings: ServiceSettings, ca: String?
     ) throws -> ConsumerAccess? {
         guard settings.managesBrokerAccess else { return nil }
+        var place = try place(settings, ca: ca)
+        place.checksDeliveries = settings.access == .dynamicSecurity
+        place.fingerprint = try place.ca.flatMap { pem in
+            try Certificate.chain(pem: Array(pem.utf8)).first
+                .flatMap { CertificateFingerprint(bytes: $0.sha256) }?.description
+        }
+        return place
+    }
+
+    private static func place(
+        _ settings: ServiceSettings, ca: String?
+    ) throws -> ConsumerAccess {
         switch settings.broker {
         case .embedded(let host, let port):
             if let place = brokerPlace(settings, ca: ca) { return place }

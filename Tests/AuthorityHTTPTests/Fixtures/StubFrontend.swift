@@ -323,4 +323,37 @@ actor StubFrontend: AuthorityFrontend {
             password: SecretBytes(Array("broker-secret".utf8)), ca: nil,
             filters: ["postern/v1/\(Self.iid)/data/#"])
     }
+
+    func addConsumer(
+        _ order: ConsumerOrder, by caller: Caller
+    ) async throws(AuthorityError) -> NewConsumer {
+        let parts = [
+            order.name.description, order.boards.map { "\($0.count) boards" } ?? "all boards",
+            order.classes.map { $0.map(\.description).joined(separator: "+") } ?? "all classes",
+        ]
+        let end: String
+        switch order.end {
+        case nil: end = "for ever"
+        case .at(let time): end = "until \(time.seconds)"
+        case .after(let span): end = "for \(span.components.seconds) s"
+        }
+        try note("consumer.add \(parts.joined(separator: " ")) \(end)")
+        let consumer = Consumer(
+            name: order.name, clientID: "postern-consumer-1", boards: order.boards,
+            classes: order.classes, createdAt: Timestamp(milliseconds: 0), until: nil,
+            boardsLeftOut: 0)
+        return NewConsumer(consumer: consumer, login: try await brokerLogin(by: caller))
+    }
+
+    func consumers(by caller: Caller) async throws(AuthorityError) -> [Consumer] {
+        try note("consumers")
+        return []
+    }
+
+    func removeConsumer(
+        _ name: ConsumerName, by caller: Caller
+    ) async throws(AuthorityError) -> Bool {
+        try note("consumer.remove \(name)")
+        return true
+    }
 }

@@ -171,7 +171,8 @@ struct MassEndingTests {
             of: all.lines.union([all.bob.session.objectID.description])))
         try await all.expectBoards(told: true)
         #expect(try await all.state(all.bob) == .ended)
-        #expect(try await house.authority.desiredState(forPerson: all.bob.session.objectID) == nil)
+        let program = BrokerReader.person(session: all.bob.session.objectID)
+        #expect(try await house.authority.desiredState(for: program) == nil)
         await #expect(
             throws: AuthorityError.refused(
                 Refusal(.notFound, "Invalid username/password."))

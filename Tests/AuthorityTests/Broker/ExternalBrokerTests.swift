@@ -111,14 +111,14 @@ extension ExternalBrokerTests {
         await broker.stop()
 
         let iid = board.installation
-        let nothing = BrokerRole(person: BrokerRole.boardName(iid), filters: [])
+        let nothing = BrokerRole(reader: BrokerRole.boardName(iid), filters: [])
         try await broker.start(accounts: [
             BrokerAccount(
                 username: iid.description, password: SecretBytes("an old one"),
                 clientID: "postern-\(iid)", role: nothing),
             BrokerAccount(
                 username: person.username, password: person.password, clientID: nil,
-                role: BrokerRole(person: person.username, filters: [])),
+                role: BrokerRole(reader: person.username, filters: [])),
         ])
         let link = try await until { () async throws -> Listener? in
             guard let link = try? await house.connect(board) else { return nil }

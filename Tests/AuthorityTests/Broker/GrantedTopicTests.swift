@@ -64,7 +64,7 @@ struct GrantedTopicTests {
         let password = SecretBytes("a consumer's password")
         let account = BrokerAccount(
             username: "consumer", password: password, clientID: "consumer",
-            role: BrokerRole(person: "consumer", filters: [filter]), owner: nil)
+            role: BrokerRole(reader: "consumer", filters: [filter]), owner: nil)
         _ = try await house.server.link.control(account.creation)
         let link = try await house.connect("consumer", password, clientID: "consumer")
         let codes = try await link.client.subscribe([Subscription(filter)])

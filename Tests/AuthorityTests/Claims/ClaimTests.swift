@@ -149,7 +149,7 @@ struct ClaimTests {
         _ = house.worker.woken()
         try await house.authority.release(live.board.installation, by: bob)
         #expect(house.worker.woken().contains(bob.session.objectID.description))
-        #expect(try await house.authority.desiredState(forPerson: bob.session.objectID)?
+        #expect(try await house.authority.desiredState(for: .person(session: bob.session.objectID))?
             .filters.isEmpty == true)
     }
 
@@ -202,9 +202,9 @@ struct ClaimTests {
         let new = LiveBoard(board: again, house: house, id: id, provision: provision)
         _ = try await new.say(.provisionAccepted(re: id, session: new.session))
         #expect(house.worker.woken().contains(bob.session.objectID.description))
-        #expect(try await house.authority.desiredState(forPerson: ada.session.objectID)?
+        #expect(try await house.authority.desiredState(for: .person(session: ada.session.objectID))?
             .filters == house.administratorFilters)
-        #expect(try await house.authority.desiredState(forPerson: bob.session.objectID)?
+        #expect(try await house.authority.desiredState(for: .person(session: bob.session.objectID))?
             .filters.isEmpty == true)
         #expect(try await old.authenticate().errorCode == 209)
         #expect(try await new.authenticate().result?.user?.username == "ada")

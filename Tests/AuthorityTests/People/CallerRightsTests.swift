@@ -167,6 +167,9 @@ struct FrontendCall: Sendable, CustomTestStringConvertible {
         Self("broker login", .refused(119)) { house, caller, _ in
             try await !house.authority.brokerLogin(by: caller).filters.isEmpty
         },
+        Self("consumers", .refused(119)) { house, caller, _ in
+            try await !house.authority.consumers(by: caller).isEmpty
+        },
         Self("alerts", .empty) { house, caller, _ in
             try await !house.authority.alerts(AlertQuery(), by: caller).isEmpty
         },

@@ -65,6 +65,16 @@ extension MemoryTransaction {
 
     func deletePersonLogin(_ session: ObjectID) { tables.personLogins[session] = nil }
 
+    // Nobody has a consumer in these schedules.
+    func consumer(_ id: ObjectID) -> ConsumerRecord? { nil }
+    func consumers(of user: UserID) -> [ConsumerRecord] { [] }
+    func everyConsumer() -> [ObjectID] { [] }
+    func consumers(endedBy time: Timestamp, limit: Int) -> [ConsumerRecord] { [] }
+    func insert(_ consumer: ConsumerRecord) throws(AuthorityError) -> Bool {
+        throw refuse("no consumers")
+    }
+    func deleteConsumer(_ id: ObjectID) -> Bool { false }
+
     func append(_ entry: AuditEntry) {
         var entry = entry
         tables.lastEntry += 1

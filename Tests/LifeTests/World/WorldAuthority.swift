@@ -61,7 +61,7 @@ extension World {
             let wanted = try await authority.everyLogin()
             try await authority.restore(
                 logins: Array(clients.union(wanted.boards)).sorted { "\($0)" < "\($1)" },
-                people: wanted.people)
+                readers: wanted.readers)
             try await authority.restoreRetained()
             for line in try await authority.linesWithJobs() { worker.wake(line) }
             engageWorker()
@@ -134,7 +134,7 @@ extension World {
             published(
                 .init(topic: ContractTopic.inbox(board).text(under: .standard), payload: payload),
                 retain: false)
-        case .person:
+        case .reader:
             break
         }
     }
@@ -170,7 +170,7 @@ extension BrokerJob {
         case .login(_, let password): password ? "login with password" : "login"
         case .inbox: "inbox"
         case .say: "say"
-        case .person: "person"
+        case .reader: "reader"
         }
     }
 }

@@ -2,8 +2,9 @@ import ArgumentParser
 import Sessions
 import Wire
 
-// What a shell offers for the name of a board, a session or a user. The authority is asked with the
-// saved login. Without a login, or without an answer in two seconds, nothing is offered.
+// What a shell offers for the name of a board, a session, a user or a consumer. The authority is
+// asked with the saved login. Without a login, or without an answer in two seconds, nothing is
+// offered.
 
 extension CompletionKind {
     static let boards = ofNames("/boards") { (answer) throws(CommandFailure) in
@@ -22,6 +23,12 @@ extension CompletionKind {
     static let users = ofNames("/users") { (answer) throws(CommandFailure) in
         try results(in: answer, UserRow.init(json:)).map {
             OfferedName(ids: [$0.objectID.description], name: $0.username)
+        }
+    }
+
+    static let consumers = ofNames("/consumers") { (answer) throws(CommandFailure) in
+        try results(in: answer, ConsumerRow.init(json:)).map {
+            OfferedName(ids: [], name: $0.name)
         }
     }
 

@@ -10,7 +10,7 @@ enum CallKind: CaseIterable, Sendable {
     case ownSessions, everySession, session, revoke, makeSession, update, extend, changeScope
     case revokeAll
     case users, addUser, changeProfile, changeUser, audit
-    case brokerLogin
+    case brokerLogin, consumers, makeConsumer, removeConsumer
     case installation, everyInstallation
     case readRoles, makeRole, writeRole
     case identities, link, unlink
@@ -26,7 +26,8 @@ enum CallKind: CaseIterable, Sendable {
         case .installation, .everyInstallation, .readRoles: nil
         case .claimState, .openClaims, .everyOpenClaim, .ownBoards, .everyBoard, .board, .rename,
             .explain, .ownSessions, .everySession, .session, .users, .audit, .brokerLogin,
-            .identities, .ownAlerts, .everyAlert, .testAlerts: nil
+            .consumers, .makeConsumer, .removeConsumer, .identities, .ownAlerts, .everyAlert,
+            .testAlerts: nil
         }
     }
 }
@@ -108,7 +109,8 @@ struct CallerRights: Equatable, Sendable {
     private static func isForMaster(_ deed: CallKind) -> Bool {
         switch deed {
         case .logout, .upgrade, .claim, .claimState, .openClaims, .ownBoards, .ownSessions,
-            .makeSession, .brokerLogin, .identities, .link, .unlink, .ownAlerts: false
+            .makeSession, .brokerLogin, .consumers, .makeConsumer, .removeConsumer, .identities,
+            .link, .unlink, .ownAlerts: false
         case .everyOpenClaim, .endClaim, .forgetRevocation, .everyBoard, .board, .rename,
             .explain, .renew, .release, .everySession, .session, .revoke, .update, .extend,
             .changeScope, .revokeAll, .users, .addUser, .changeProfile, .changeUser, .audit,

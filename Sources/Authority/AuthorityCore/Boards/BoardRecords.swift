@@ -141,9 +141,5 @@ package struct PersonLogin: Sendable {
         self.password = password
     }
 
-    package var username: String { Self.username(of: session) }
-
-    package static let prefix = "person-"
-
-    package static func username(of session: ObjectID) -> String { prefix + session.description }
+    package var reader: BrokerReader { .person(session: session) }
 }

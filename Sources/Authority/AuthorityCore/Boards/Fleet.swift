@@ -82,7 +82,7 @@ extension Authority {
             } else if let ended = try act.transaction.departing(on: board), ended.isRenewable {
                 try withdraw(ended, actor: act.user.username, act.transaction, at: act.now)
             }
-            try addPersonJobs(of: record.owner, lost: true, act.transaction)
+            try addReaderJobs(of: record.owner, on: board, lost: true, act.transaction)
             try note(
                 .released, on: board, nil, "by \(act.user.username)", act.transaction,
                 at: act.now)

@@ -9,7 +9,7 @@ package protocol BrokerAccessCheck: Sendable {
     func countStranger(from origin: String) async throws(AuthorityError)
 }
 
-/// Decides about logins of boards, of people's programs and of the authority itself.
+/// Decides about logins of boards, of readers and of the authority itself.
 package struct StoreAccessCheck: BrokerAccessCheck {
     private let authority: Authority
     /// The accounts that belong to no session.
@@ -42,11 +42,11 @@ extension Authority {
             let login = try await brokerLogin(of: board)
             return login.map { BrokerAccount(board: board, login: $0, root: root) }
         }
-        guard username.hasPrefix(PersonLogin.prefix),
-            let session = ObjectID(String(username.dropFirst(PersonLogin.prefix.count))),
-            let desired = try await desiredState(forPerson: session), desired.username == username
+        guard let reader = BrokerReader(username: username),
+            let desired = try await desiredState(for: reader)
         else { return nil }
-        return BrokerAccount(person: desired, root: root)
+        // A broker that asks may not check what it delivers to an existing subscription.
+        return BrokerAccount(reader: desired, root: root, checksDeliveries: false)
     }
 
     func countStranger(from origin: String) async throws(AuthorityError) {

@@ -35,11 +35,15 @@ package struct BrokerAccount: Sendable {
             owner: Self.mark(root))
     }
 
-    package init(person desired: DesiredPerson, root: TopicRoot) {
+    /// `checksDeliveries`: the broker checks each message that it delivers, not only the
+    /// subscription.
+    package init(reader desired: DesiredReader, root: TopicRoot, checksDeliveries: Bool) {
         self.init(
             username: desired.username, password: desired.password,
             clientID: Self.clientID(of: desired.username),
-            role: BrokerRole(person: desired.username, filters: desired.filters),
+            role: BrokerRole(
+                reader: desired.username, filters: desired.filters,
+                wide: checksDeliveries ? desired.wide : []),
             owner: Self.mark(root))
     }
 
@@ -47,7 +51,7 @@ package struct BrokerAccount: Sendable {
     /// a broker, and each changes only its own clients.
     package static func mark(_ root: TopicRoot) -> String { "postern \(root)" }
 
-    /// The client id of a board or a person's program.
+    /// The client id of a board or a reader.
     /// Source: the wire contract, Broker passwords.
     package static func clientID(of username: String) -> String { "postern-\(username)" }
 

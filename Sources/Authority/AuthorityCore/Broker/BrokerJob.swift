@@ -5,7 +5,7 @@ package import Wire
 /// the next start does it.
 ///
 /// A job names *what* to update, not how: the worker reads the desired state (`DesiredBoard`,
-/// `DesiredPerson`) when it runs the job. Running a job twice has the same effect as once.
+/// `DesiredReader`) when it runs the job. Running a job twice has the same effect as once.
 package enum BrokerJob: Equatable, Sendable {
     /// Update the board's client and role; with `password`, also its changed password.
     case login(InstallationID, password: Bool)
@@ -13,15 +13,15 @@ package enum BrokerJob: Equatable, Sendable {
     case inbox(InstallationID)
     /// Publish a message for the board, not retained.
     case say(InstallationID, payload: [UInt8], until: Timestamp)
-    /// Update the client and role of a person's program. `mayDoLess`: it loses a permission, so an
-    /// existing subscription may be too wide.
-    case person(ObjectID, mayDoLess: Bool)
+    /// Update the client and role of a reader. `mayDoLess`: it loses a permission, so an existing
+    /// subscription may be too wide.
+    case reader(BrokerReader, mayDoLess: Bool)
 
     /// The queue of the job. Jobs of one queue run in order; different queues run in parallel.
     package var line: String {
         switch self {
         case .login(let board, _), .inbox(let board), .say(let board, _, _): board.description
-        case .person(let session, _): session.description
+        case .reader(let reader, _): reader.line
         }
     }
 }
@@ -73,18 +73,5 @@ package struct DesiredBoard: Sendable {
         self.login = login
         self.retained = retained
         self.status = status
-    }
-}
-
-/// The desired state of a person's program at the broker. Nil means that it has no client.
-package struct DesiredPerson: Sendable {
-    package let username: String
-    package let password: SecretBytes
-    package let filters: [String]
-
-    package init(username: String, password: SecretBytes, filters: [String]) {
-        self.username = username
-        self.password = password
-        self.filters = filters
     }
 }

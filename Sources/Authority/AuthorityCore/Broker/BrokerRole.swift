@@ -65,12 +65,15 @@ package struct BrokerRole: Equatable, Sendable {
             ])
     }
 
-    /// The role of a person's program. It reads topics that match `filters`, and publishes nothing.
-    package init(person username: String, filters: [String]) {
+    /// The role of a reader. It reads topics that match `filters`, and publishes nothing. It may
+    /// also subscribe to exactly a filter of `wide`, but receives no more by that.
+    package init(reader username: String, filters: [String], wide: [String] = []) {
         let kinds: [Entry.Kind] = [.receive, .subscribePattern, .unsubscribePattern]
+        let literal: [Entry.Kind] = [.subscribeLiteral, .unsubscribeLiteral]
         self.init(
             name: username,
-            entries: filters.flatMap { filter in kinds.map { Entry($0, filter) } })
+            entries: filters.flatMap { filter in kinds.map { Entry($0, filter) } }
+                + wide.flatMap { filter in literal.map { Entry($0, filter) } })
     }
 
     /// The role of the authority. It reads the outbox with a shared subscription, or a plain one if

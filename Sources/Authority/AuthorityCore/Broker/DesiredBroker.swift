@@ -25,13 +25,17 @@ extension Authority {
         if isGone { try transaction.setBrokerPassword(nil, of: board) }
     }
 
-    /// Adds jobs because the boards that a user's programs may read have changed. `lost`: a board
-    /// was removed.
-    func addPersonJobs(
-        of user: UserID, lost: Bool, _ transaction: any AuthorityTransaction
+    /// Adds jobs because `board` became or is no longer a user's own: the user's programs and
+    /// consumers may read other boards now. `lost`: it is no longer the user's.
+    func addReaderJobs(
+        of user: UserID, on board: InstallationID, lost: Bool,
+        _ transaction: any AuthorityTransaction
     ) throws(AuthorityError) {
         for login in try transaction.personLogins(of: user) {
-            try transaction.add(.person(login.session, mayDoLess: lost))
+            try transaction.add(.reader(login.reader, mayDoLess: lost))
+        }
+        for consumer in try transaction.consumers(of: user) where consumer.mayRead(board) {
+            try transaction.add(.reader(consumer.reader, mayDoLess: lost))
         }
     }
 
@@ -123,16 +127,23 @@ extension Authority {
             payload: notice.payload, until: min(active.session.expiresAt ?? longest, longest))
     }
 
+    /// Nil: the reader must have no client.
     package func desiredState(
-        forPerson session: ObjectID
-    ) async throws(AuthorityError) -> DesiredPerson? {
-        try await store.read { transaction throws(AuthorityError) in
-            guard let login = try transaction.personLogin(session),
-                let user = try transaction.user(login.user)
-            else { return nil }
-            return DesiredPerson(
-                username: login.username, password: login.password,
-                filters: try filters(of: user, transaction))
+        for reader: BrokerReader
+    ) async throws(AuthorityError) -> DesiredReader? {
+        let now = clock()
+        return try await store.read { transaction throws(AuthorityError) in
+            switch reader {
+            case .consumer(let id):
+                return try desiredState(ofConsumer: id, transaction, at: now)
+            case .person(let session):
+                guard let login = try transaction.personLogin(session),
+                    let user = try transaction.user(login.user)
+                else { return nil }
+                return DesiredReader(
+                    username: reader.username, password: login.password,
+                    filters: try filters(of: user, transaction))
+            }
         }
     }
 
@@ -142,17 +153,22 @@ extension Authority {
         let root = info.topicRoot
         if user.isAdministrator { return ["\(root)/+/data/#", "\(root)/+/status"] }
         var filters: [String] = []
+        try eachBoard(of: user.objectID, transaction) { board in
+            filters.append("\(root)/\(board.installation)/data/#")
+            filters.append("\(root)/\(board.installation)/status")
+        }
+        return filters
+    }
+
+    func eachBoard(
+        of user: UserID, _ transaction: any AuthorityTransaction, _ body: (BoardRecord) -> Void
+    ) throws(AuthorityError) {
         var last: BoardRecord?
         repeat {
-            let boards = try transaction.boards(
-                of: user.objectID, after: last, limit: Self.boardsOfLook)
-            for board in boards {
-                filters.append("\(root)/\(board.installation)/data/#")
-                filters.append("\(root)/\(board.installation)/status")
-            }
+            let boards = try transaction.boards(of: user, after: last, limit: Self.boardsOfLook)
+            boards.forEach(body)
             last = boards.count < Self.boardsOfLook ? nil : boards.last
         } while last != nil
-        return filters
     }
 
     /// One query has a limit, but a person may have more boards.
@@ -187,14 +203,14 @@ extension Authority {
     /// ones from a backup. A board that is online has the right password; setting one would
     /// disconnect it.
     package func restore(
-        logins boards: [InstallationID], people: [ObjectID]
+        logins boards: [InstallationID], readers: [BrokerReader]
     ) async throws(AuthorityError) {
         try await inSlices(boards) { board, transaction throws(AuthorityError) in
             let isUp = try transaction.status(of: board)?.up == true
             try transaction.add(.login(board, password: !isUp))
         }
-        try await inSlices(people) { person, transaction throws(AuthorityError) in
-            try transaction.add(.person(person, mayDoLess: true))
+        try await inSlices(readers) { reader, transaction throws(AuthorityError) in
+            try transaction.add(.reader(reader, mayDoLess: true))
         }
     }
 
@@ -237,12 +253,13 @@ extension Authority {
     private static let inboxesOfLook = 10_000
     private static let transactionSize = 500
 
-    /// All boards and people that should have a client at the broker.
+    /// All boards and readers that should have a client at the broker.
     package func everyLogin() async throws(AuthorityError) -> BrokerPopulation {
         try await store.read { transaction throws(AuthorityError) in
             BrokerPopulation(
                 boards: try transaction.boardsWithLogin(),
-                people: try transaction.sessionsWithPersonLogin())
+                readers: try transaction.sessionsWithPersonLogin().map(BrokerReader.person)
+                    + transaction.everyConsumer().map(BrokerReader.consumer))
         }
     }
 
@@ -283,13 +300,13 @@ extension Authority {
     }
 }
 
-/// All boards and people that should have a client at the broker.
+/// All boards and readers that should have a client at the broker.
 package struct BrokerPopulation: Sendable {
     package let boards: [InstallationID]
-    package let people: [ObjectID]
+    package let readers: [BrokerReader]
 
-    package init(boards: [InstallationID], people: [ObjectID]) {
+    package init(boards: [InstallationID], readers: [BrokerReader]) {
         self.boards = boards
-        self.people = people
+        self.readers = readers
     }
 }

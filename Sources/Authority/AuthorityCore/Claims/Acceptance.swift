@@ -112,7 +112,8 @@ extension Authority {
             owner: claim.claimant, released: false, lastSeen: now,
             ownedSince: isNew ? now : old?.ownedSince ?? now))
         for user in Set([claim.claimant, old?.owner].compactMap { $0 }) {
-            try addPersonJobs(of: user, lost: user != claim.claimant, transaction)
+            try addReaderJobs(
+                of: user, on: claim.installation, lost: user != claim.claimant, transaction)
         }
     }
 

@@ -89,10 +89,7 @@ extension Authority {
     }
 
     package func brokerLogin(by caller: Caller) async throws(AuthorityError) -> BrokerLogin {
-        guard let access = worker.consumerAccess else {
-            throw .refuse(
-                .forbidden, "this authority makes no broker logins (access = \"none\")")
-        }
+        let access = try consumerAccess()
         let fresh = Base64URL.encode(try cryptography.random(32))
         let (login, granted) = try await act(.brokerLogin, by: caller) {
             act throws(AuthorityError) in
@@ -100,12 +97,14 @@ extension Authority {
             let login = try act.transaction.personLogin(id) ?? PersonLogin(
                 session: id, user: act.user.objectID, password: SecretBytes(Array(fresh.utf8)))
             try act.transaction.save(login)
-            try act.transaction.add(.person(id, mayDoLess: false))
+            try act.transaction.add(.reader(login.reader, mayDoLess: false))
             return (login, try filters(of: act.user, act.transaction))
         }
-        try await worker.settle(login.session.description)
+        try await worker.settle(login.reader.line)
+        let username = login.reader.username
         return BrokerLogin(
-            uri: access.uri, clientID: "postern-\(login.username)", username: login.username,
-            password: login.password, ca: access.ca, filters: granted)
+            uri: access.uri, clientID: BrokerAccount.clientID(of: username), username: username,
+            password: login.password, ca: access.ca, filters: granted,
+            fingerprint: access.fingerprint)
     }
 }

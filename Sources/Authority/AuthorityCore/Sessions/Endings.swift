@@ -22,9 +22,9 @@ extension Authority {
                 try transaction.save(known)
             }
             try addBrokerJobs(board, transaction, at: now)
-        } else if try transaction.personLogin(record.id) != nil {
+        } else if let login = try transaction.personLogin(record.id) {
             try transaction.deletePersonLogin(record.id)
-            try transaction.add(.person(record.id, mayDoLess: true))
+            try transaction.add(.reader(login.reader, mayDoLess: true))
         }
     }
 
@@ -144,13 +144,14 @@ extension Authority {
     }
 
     /// Ends every session of a user except `kept`, and sends messages to the boards. With
-    /// `keepsBoards`, sessions on boards stay, also those that wait for a board. Returns the number
-    /// of sessions found.
+    /// `keepsBoards`, sessions on boards stay, also those that wait for a board, and so do the
+    /// user's consumers. Returns the number of sessions found.
     @discardableResult
     func endAll(
         of user: UserID, but kept: ObjectID?, keepsBoards: Bool = false, reason: String,
         actor: String, _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) -> Int {
+        if !keepsBoards { try endConsumers(of: user, actor: actor, transaction, at: now) }
         let found = keepsBoards
             ? try transaction.sessionsOffBoards(of: user) : try transaction.ownSessions(of: user)
         let records = found.filter { $0.id != kept }

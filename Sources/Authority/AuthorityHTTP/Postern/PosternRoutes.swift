@@ -28,6 +28,7 @@ struct PosternRoutes: Sendable {
             + AuditRoutes(frontend: frontend).routes
             + OwnSessionRoutes(frontend: frontend).routes
             + AlertRoutes(frontend: frontend, test: alertTest).routes
+            + ConsumerRoutes(frontend: frontend).routes
             + EventRoutes(frontend: frontend, live: live).routes
             + BrokerRoutes(broker: askingBroker).routes
         let own = [

@@ -211,6 +211,6 @@ extension LiveDataReader {
 extension BrokerRole {
     /// A role that reads data and writes nothing.
     init(dataReaderUnder root: TopicRoot) {
-        self.init(person: LiveDataReader.username, filters: ["\(root)/+/data/#"])
+        self.init(reader: LiveDataReader.username, filters: ["\(root)/+/data/#"])
     }
 }

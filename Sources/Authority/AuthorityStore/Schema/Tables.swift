@@ -62,6 +62,18 @@ extension Schema {
                 .text("session_id", of: "sessions"), .text("user_id", of: "users"),
                 .bytes("password"),
             ], key: ["session_id"], indexes: [.on("user_id", "person_logins_of_user")]),
+        // Broker logins for other programs. Names in a list are separated by spaces; NULL: all.
+        Table(
+            name: "consumers",
+            columns: [
+                .text("id"), .text("user_id", of: "users"), .text("name"),
+                .text("boards").optional, .text("classes").optional, .integer("created_at"),
+                .integer("until").optional, .bytes("password"),
+            ], key: ["id"],
+            indexes: [
+                .unique("user_id, name", "consumers_of_user"),
+                .on("until", "consumer_ends", where: "until IS NOT NULL"),
+            ]),
     ]
 
     private static let sessionIndexes: [Index] = [

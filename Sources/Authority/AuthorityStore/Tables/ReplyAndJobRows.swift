@@ -81,7 +81,8 @@ extension StoreTransaction {
         case .inbox: kind = "inbox"
         case .say(_, let bytes, let time):
             (kind, payload, until) = ("say", bytes, time.milliseconds)
-        case .person(_, let isLess): kind = isLess ? "person less" : "person"
+        case .reader(.person, let isLess): kind = isLess ? "person less" : "person"
+        case .reader(.consumer, let isLess): kind = isLess ? "consumer less" : "consumer"
         }
         try run(
             "INSERT INTO jobs (line, kind, password, payload, until) VALUES (?, ?, ?, ?, ?)",
@@ -111,8 +112,22 @@ extension StoreTransaction {
         ) { row throws(AuthorityError) in try row.value("line") }
     }
 
+    private func readReader(
+        _ row: SQLRow, _ kind: String
+    ) throws(AuthorityError) -> BrokerJob? {
+        let id = try row.parsed("line", ObjectID.init)
+        return switch kind {
+        case "person": .reader(.person(session: id), mayDoLess: false)
+        case "person less": .reader(.person(session: id), mayDoLess: true)
+        case "consumer": .reader(.consumer(id), mayDoLess: false)
+        case "consumer less": .reader(.consumer(id), mayDoLess: true)
+        default: nil
+        }
+    }
+
     private func readJob(_ row: SQLRow) throws(AuthorityError) -> NumberedJob {
-        let job: BrokerJob = switch try row.value("kind") as String {
+        let kind: String = try row.value("kind")
+        let job: BrokerJob = switch kind {
         case "login":
             .login(
                 try row.parsed("line", InstallationID.init), password: try row.value("password"))
@@ -121,9 +136,8 @@ extension StoreTransaction {
             .say(
                 try row.parsed("line", InstallationID.init), payload: try row.bytes("payload"),
                 until: try row.time("until"))
-        case "person": .person(try row.parsed("line", ObjectID.init), mayDoLess: false)
-        case "person less": .person(try row.parsed("line", ObjectID.init), mayDoLess: true)
-        default: throw damaged("kind")
+        default:
+            if let job = try readReader(row, kind) { job } else { throw damaged("kind") }
         }
         return NumberedJob(number: try row.value("number"), job: job)
     }

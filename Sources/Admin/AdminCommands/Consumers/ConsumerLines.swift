@@ -1,0 +1,133 @@
+import Sessions
+import Wire
+
+/// The text for a person who made a consumer: its login, then lines to paste into other programs.
+///
+/// The password is in files only, never in a command line.
+struct ConsumerLines {
+    private let made: MadeConsumer
+    /// For the examples: a board of the consumer, and a class.
+    private let board: String
+    private let className: String
+    private static let caFile = "postern-ca.pem"
+
+    init(_ made: MadeConsumer, board: String?, className: String?) {
+        self.made = made
+        self.board = board ?? "INSTALLATION-ID"
+        self.className = className ?? "Reading"
+    }
+
+    func all(_ times: TimeText) -> [String] {
+        let parts = [
+            login(times), authority, mosquitto, homeAssistant, nodeRED, telegraf,
+        ]
+        return Array(parts.filter { !$0.isEmpty }.joined(separator: [""]))
+    }
+
+    private func login(_ times: TimeText) -> [String] {
+        var lines = [
+            "uri          \(made.uri)", "client id    \(made.clientID)",
+            "username     \(made.username)", "password     \(made.password)",
+        ]
+        for (index, topic) in made.topics.enumerated() {
+            lines.append((index == 0 ? "topics       " : "             ") + topic)
+        }
+        if let until = made.until { lines.append("ends         \(times.show(until))") }
+        if let fingerprint = made.fingerprint { lines.append("CA           \(fingerprint)") }
+        return lines
+    }
+
+    /// The CA as it is to be saved.
+    private var authority: [String] {
+        guard let ca = made.ca else { return [] }
+        return ["# The CA to trust. Save it as \(Self.caFile):"]
+            + ca.split(separator: "\n").map { Printable.line(String($0)) }
+    }
+
+    private var isEncrypted: Bool { made.uri.scheme == .mqtts }
+
+    private var host: String { made.uri.host }
+
+    /// Source: mosquitto_sub(1), Config File.
+    private var mosquitto: [String] {
+        let folder = "~/.config/postern-\(made.name)"
+        var lines = [
+            "# mosquitto_sub: save these lines as \(folder)/mosquitto_sub (mode 600), then run",
+            "#   XDG_CONFIG_HOME=\(folder) mosquitto_sub -v",
+            "-h \(host)", "-p \(made.uri.port)", "-i \(made.clientID)", "-u \(made.username)",
+            "-P \(made.password)", "-q 1",
+        ]
+        if isEncrypted {
+            lines.append(made.ca == nil ? "--capath /etc/ssl/certs" : "--cafile \(Self.caFile)")
+        }
+        return lines + made.topics.map { "-t \($0)" }
+    }
+
+    private var homeAssistant: [String] {
+        var lines = [
+            "# Home Assistant: add the integration MQTT, and open its advanced options:",
+            "#   broker \(host), port \(made.uri.port), client ID \(made.clientID),",
+            "#   user name and password as above",
+        ]
+        if isEncrypted {
+            lines.append(made.ca == nil
+                ? "#   broker certificate validation: automatic"
+                : "#   broker certificate validation: custom, with \(Self.caFile)")
+        }
+        return lines + [
+            "# In configuration.yaml, for each value; write your class and field:",
+            "mqtt:", "  sensor:", "    - name: \"celsius\"",
+            "      state_topic: \"\(root)/\(board)/data/\(className)/create\"",
+            "      value_template: \"{{ value_json.celsius }}\"",
+            "      availability_topic: \"\(root)/\(board)/status\"",
+            "      availability_template: \"{{ value_json.status }}\"",
+            "      payload_available: \"up\"", "      payload_not_available: \"down\"",
+        ]
+    }
+
+    /// The first levels of the topics.
+    private var root: String {
+        let levels = (made.topics.last ?? "").split(separator: "/")
+        return levels.dropLast(2).joined(separator: "/")
+    }
+
+    private var nodeRED: [String] {
+        let broker: [String: JSONValue] = [
+            "id": .string("postern-broker"), "type": .string("mqtt-broker"),
+            "name": .string("Postern"), "broker": .string(host),
+            "port": .string("\(made.uri.port)"), "clientid": .string(made.clientID),
+            "usetls": .bool(isEncrypted), "protocolVersion": .string("5"),
+            "credentials": .object([
+                "user": .string(made.username), "password": .string(made.password),
+            ]),
+        ]
+        let inputs = made.topics.enumerated().map { index, topic in
+            JSONValue.object([
+                "id": .string("postern-in-\(index)"), "type": .string("mqtt in"),
+                "topic": .string(topic), "qos": .string("1"), "datatype": .string("json"),
+                "broker": .string("postern-broker"), "wires": .array([.array([])]),
+            ])
+        }
+        let trust = made.ca.map { _ in
+            ["# Then give the broker node a TLS configuration with \(Self.caFile)."]
+        } ?? []
+        return ["# Node-RED: menu, Import, paste this:"]
+            + [JSONValue.array([.object(broker)] + inputs).text] + trust
+    }
+
+    /// Source: Telegraf's plugin mqtt_consumer, Configuration.
+    private var telegraf: [String] {
+        let name = host.contains(":") ? "[\(host)]" : host
+        let data = made.topics.filter { !$0.hasSuffix("/status") }
+        var lines = [
+            "# Telegraf: in /etc/telegraf/telegraf.d/postern.conf (mode 640, group telegraf):",
+            "[[inputs.mqtt_consumer]]",
+            "  servers = [\"\(isEncrypted ? "ssl" : "tcp")://\(name):\(made.uri.port)\"]",
+            "  topics = [\(data.map { "\"\($0)\"" }.joined(separator: ", "))]",
+            "  client_id = \"\(made.clientID)\"", "  username = \"\(made.username)\"",
+            "  password = \"\(made.password)\"", "  qos = 1", "  data_format = \"json\"",
+        ]
+        if made.ca != nil { lines.append("  tls_ca = \"/etc/telegraf/\(Self.caFile)\"") }
+        return lines
+    }
+}

@@ -1,0 +1,92 @@
+import Sessions
+import Wire
+
+/// A consumer, as the authority lists it.
+struct ConsumerRow: Sendable {
+    let name: String
+    let clientID: String
+    /// Nil: all boards of the user.
+    let boards: [InstallationID]?
+    /// Nil: all classes.
+    let classes: [String]?
+    let createdAt: Timestamp
+    let until: Timestamp?
+    let boardsLeftOut: Int64
+
+    init(json: JSONObject) throws(WireError) {
+        name = try json.string("name")
+        clientID = try json.string("clientId")
+        boards = try json.optional("boards") { $0.texts?.compactMap { InstallationID($0) } }
+        classes = try json.optional("classes") { $0.texts }
+        createdAt = try json.time("createdAt")
+        until = try json.optional("until") { $0.asInteger.flatMap(Timestamp.init(seconds:)) }
+        boardsLeftOut = try json.optional("boardsLeftOut") { $0.asInteger } ?? 0
+    }
+
+    var json: JSONValue {
+        .object([
+            "name": .string(name), "clientId": .string(clientID),
+            "boards": boards.map { .array($0.map { .string($0.description) }) } ?? .null,
+            "classes": classes.map { .array($0.map(JSONValue.string)) } ?? .null,
+            "createdAt": .time(createdAt), "until": until.map(JSONValue.time) ?? .null,
+            "boardsLeftOut": .integer(boardsLeftOut),
+        ])
+    }
+}
+
+/// A consumer that was just made, with all that its program needs.
+struct MadeConsumer: Sendable {
+    let name: String
+    let uri: BrokerURI
+    let clientID: String
+    let username: String
+    let password: String
+    let topics: [String]
+    /// CA certificates, PEM.
+    let ca: String?
+    let fingerprint: String?
+    let until: Timestamp?
+
+    init(json: JSONObject) throws(WireError) {
+        name = try json.string("name")
+        let address = try json.string("uri")
+        do throws(BrokerURI.ParseError) {
+            uri = try BrokerURI(address)
+        } catch {
+            throw .mistyped("uri")
+        }
+        clientID = try json.string("clientId")
+        username = try json.string("username")
+        password = try json.string("password")
+        topics = try json.required("topics") { $0.texts }
+        ca = try json.optional("ca") { $0.asString }
+        fingerprint = try json.optional("fingerprint") { $0.asString }
+        until = try json.optional("until") { $0.asInteger.flatMap(Timestamp.init(seconds:)) }
+        // They are pasted into files of other programs, so a line end would be another option.
+        for text in [clientID, username, password] + topics {
+            guard Printable.line(text) == text else { throw .mistyped("topics") }
+        }
+    }
+
+    /// The last three members are there only if they have a value.
+    var json: JSONValue {
+        var members: [String: JSONValue] = [
+            "uri": .string(uri.description), "clientId": .string(clientID),
+            "username": .string(username), "password": .string(password),
+            "topics": .array(topics.map(JSONValue.string)),
+        ]
+        members["ca"] = ca.map(JSONValue.string)
+        members["fingerprint"] = fingerprint.map(JSONValue.string)
+        members["until"] = until.map(JSONValue.time)
+        return .object(members)
+    }
+}
+
+extension JSONValue {
+    /// Nil unless this is an array of texts.
+    fileprivate var texts: [String]? {
+        guard let values = asArray else { return nil }
+        let texts = values.compactMap(\.asString)
+        return texts.count == values.count ? texts : nil
+    }
+}

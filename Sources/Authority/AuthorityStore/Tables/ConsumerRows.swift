@@ -1,0 +1,77 @@
+import AuthorityCore
+import Gate
+import PostgreSQLClient
+import Sessions
+
+/// Broker logins of consumers.
+extension StoreTransaction {
+    func consumer(_ id: ObjectID) throws(AuthorityError) -> ConsumerRecord? {
+        try row("SELECT * FROM consumers WHERE id = ?", [id.description]).map(readConsumer)
+    }
+
+    func consumers(of user: UserID) throws(AuthorityError) -> [ConsumerRecord] {
+        try map(
+            try rows(
+                "SELECT * FROM consumers WHERE user_id = ? ORDER BY name", [user.description]),
+            readConsumer)
+    }
+
+    func everyConsumer() throws(AuthorityError) -> [ObjectID] {
+        try every("id", in: "consumers", ObjectID.init)
+    }
+
+    func consumers(
+        endedBy time: Timestamp, limit: Int
+    ) throws(AuthorityError) -> [ConsumerRecord] {
+        try map(
+            try rows(
+                "SELECT * FROM consumers WHERE until <= ? ORDER BY until LIMIT ?",
+                [time.milliseconds, limit]),
+            readConsumer)
+    }
+
+    func insert(_ consumer: ConsumerRecord) throws(AuthorityError) -> Bool {
+        try change(
+            """
+            INSERT INTO consumers
+                (id, user_id, name, boards, classes, created_at, until, password)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (user_id, name) DO NOTHING
+            """,
+            [consumer.id.description, consumer.user.description, consumer.name.description,
+             Self.list(consumer.boards), Self.list(consumer.classes),
+             consumer.createdAt.milliseconds, consumer.until?.milliseconds,
+             try wrapping.wrap(consumer.password, place: place(ofConsumer: consumer.id))]) == 1
+    }
+
+    func deleteConsumer(_ id: ObjectID) throws(AuthorityError) -> Bool {
+        try change("DELETE FROM consumers WHERE id = ?", [id.description]) == 1
+    }
+
+    private func place(ofConsumer id: ObjectID) -> String { "consumers.password \(id)" }
+
+    private static func list<T: CustomStringConvertible>(_ all: [T]?) -> String? {
+        all.map { $0.map(\.description).joined(separator: " ") }
+    }
+
+    private func list<T>(
+        _ column: String, _ row: SQLRow, _ parse: (Substring) -> T?
+    ) throws(AuthorityError) -> [T]? {
+        guard let text = try row.optional(column, as: String.self) else { return nil }
+        let words = text.split(separator: " ")
+        let all = words.compactMap(parse)
+        guard all.count == words.count else { throw damaged(column) }
+        return all
+    }
+
+    private func readConsumer(_ row: SQLRow) throws(AuthorityError) -> ConsumerRecord {
+        let id = try row.parsed("id", ObjectID.init)
+        return ConsumerRecord(
+            id: id, user: try row.parsed("user_id", UserID.init),
+            name: try row.parsed("name", ConsumerName.init),
+            boards: try list("boards", row) { InstallationID(String($0)) },
+            classes: try list("classes", row) { ClassName($0) },
+            createdAt: try row.time("created_at"), until: try row.optionalTime("until"),
+            password: try wrapping.unwrap(
+                try row.bytes("password"), place: place(ofConsumer: id)))
+    }
+}
