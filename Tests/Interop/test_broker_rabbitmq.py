@@ -144,6 +144,40 @@ def test_the_session_goes_on_over_it(house, board):
     assert board.session_id in json.dumps(listed)
 
 
+def test_a_consumer_reads_what_it_names_and_is_cut_when_removed(house, board, player, measure):
+    made = house.cli_json("consumers", "add", "hall", "--boards", board.iid, "--classes", "Reading")
+    house.evidence.texts.pop()
+    house.evidence.add_secret("the password of the consumer hall", made["password"])
+    assert "BEGIN CERTIFICATE" in made["ca"] and made["fingerprint"].startswith("SHA256:")
+    own = f"postern/v1/{board.iid}"
+    assert made["topics"] == [f"{own}/data/Reading/#", f"{own}/status"]
+    login = Login(house.port, made["clientId"], made["username"], made["password"],
+                  version="3.1.1")
+
+    def opened() -> Link:
+        return Link(login, journal=house.evidence.journal).open()
+
+    for topic_filter in ("#", f"{own}/data/#", f"{own}/inbox", topics.status(player.iid),
+                         "postern/v1/+/data/Reading/#", "postern/v1/+/status"):
+        link = opened()
+        assert not is_taken(lambda: link.subscribe(topic_filter)), topic_filter
+        link.close()
+    link = opened()
+    assert not is_taken(lambda: link.publish(f"{own}/data/Reading/create", b"x"))
+    link.close()
+    assert not can_log_in(dataclasses.replace(login, client_id="another"))
+    link = opened()
+    for topic_filter in made["topics"]:
+        assert link.subscribe(topic_filter) < 0x80
+    assert "seq" in board.write(b'{"celsius":3}')
+    link.wait_topic(topics.data(board.iid, "Reading", "create"))
+    began = time.monotonic()
+    assert house.cli("consumers", "remove", "hall").returncode == 0
+    until(lambda: not link.is_up, "the open connection to be cut", 10)
+    measure.milliseconds("from `consumers remove` to the cut", time.monotonic() - began)
+    assert not can_log_in(login)
+
+
 def test_a_board_is_only_itself(house, player):
     login = player.login(player.broker_password)
     assert not can_log_in(player.login("x" * 43)), "a wrong password"

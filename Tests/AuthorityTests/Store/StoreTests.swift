@@ -48,12 +48,15 @@ struct StoreTests {
             LoginAttempt(username: "ada", password: house.password, origin: "x"))
         let ada = try await house.authority.caller(opened.token)
         let live = try await house.provisioned(BoardDouble(), by: ada)
-        _ = try await house.authority.brokerLogin(by: ada)
+        let program = try await house.authority.brokerLogin(by: ada)
+        let consumer = try await house.authority.addConsumer(
+            ConsumerOrder(name: #require(ConsumerName("hall"))), by: ada)
         let next = try await live.ask(.refresh(live.provision.tokens.refresh))
         let keys = try await StateFolder(path: "").records(of: house.store)
         var secrets = keys.map { $0.privateKey.reveal() }
         secrets += [
             house.password.reveal(), opened.token.secret.reveal(),
+            program.password.reveal(), consumer.login.password.reveal(),
             live.board.secret.reveal(), try live.board.brokerPassword.reveal(),
             live.provision.tokens.session.secret.reveal(),
             live.provision.tokens.refresh.secret.reveal(),
