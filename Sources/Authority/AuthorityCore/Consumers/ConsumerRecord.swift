@@ -7,8 +7,20 @@ package struct ConsumerName: Hashable, Sendable, CustomStringConvertible {
     package let description: String
 
     package init?(_ text: String) {
-        guard !text.contains("@"), let name = Username(text) else { return nil }
-        description = name.description
+        let bytes = Array(text.utf8)
+        guard (1...64).contains(bytes.count), let first = bytes.first,
+            Self.isAlphanumeric(first),
+            bytes.allSatisfy({ Self.isAlphanumeric($0) || "._-".utf8.contains($0) })
+        else { return nil }
+        description = text
+    }
+
+    private static func isAlphanumeric(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        default: false
+        }
     }
 }
 
