@@ -76,7 +76,7 @@ struct PosternCommand: AsyncParsableCommand {
             LoginCommand.self, LogoutCommand.self, WhoamiCommand.self, PasswdCommand.self,
             ClaimCommand.self, BoardsCommand.self, SessionsCommand.self, UsersCommand.self,
             ConsumersCommand.self, AlertsCommand.self, AuditCommand.self, WatchCommand.self,
-            SimulateCommand.self, PersonDoctorCommand.self,
+            ExportCommand.self, SimulateCommand.self, PersonDoctorCommand.self,
         ])
 
     static let release = "0.1.0"

@@ -172,7 +172,8 @@ struct AuditExportTests {
     }
 
     @Test("defuses what a spreadsheet would run, and quotes what it must", arguments: [
-        ("=1+1", "'=1+1"), ("+1", "'+1"), ("-1", "'-1"), ("@SUM(A1)", "'@SUM(A1)"),
+        ("=1+1", "'=1+1"), ("+1+1", "'+1+1"), ("-A1", "'-A1"), ("@SUM(A1)", "'@SUM(A1)"),
+        ("-1", "-1"), ("-1.5e3", "-1.5e3"),
         ("\t=1", "'\t=1"), ("\r=1", "\"'\r=1\""), ("a=b", "a=b"), ("", ""),
         ("a,b", "\"a,b\""), ("say \"x\"", "\"say \"\"x\"\"\""), ("a\nb", "\"a\nb\""),
         ("=\"x\",y", "\"'=\"\"x\"\",y\""), ("a\r\nb", "\"a\r\nb\""),

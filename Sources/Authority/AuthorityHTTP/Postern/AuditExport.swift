@@ -67,39 +67,15 @@ struct AuditExport: Sendable {
     }
 }
 
-/// One row of a table as text. Source: RFC 4180 §2.
-struct CSVRow: Sendable {
-    let cells: [String]
-
-    /// Ends with a line break.
-    var text: String { cells.map(Self.cell).joined(separator: ",") + "\r\n" }
-
-    /// Quotes a cell if needed. Puts an apostrophe before a cell that a spreadsheet would read as a
-    /// formula, also if a tab or a line break hides the formula.
-    private static func cell(_ text: String) -> String {
-        let first = text.unicodeScalars.first
-        let isFormula = first.map { "=+-@\t\r\n".unicodeScalars.contains($0) } ?? false
-        let defused = isFormula ? "'" + text : text
-        guard defused.unicodeScalars.contains(where: { ",\"\r\n".unicodeScalars.contains($0) })
-        else { return defused }
-        var quoted = ""
-        for scalar in defused.unicodeScalars {
-            if scalar == "\"" { quoted += "\"" }
-            quoted.unicodeScalars.append(scalar)
-        }
-        return "\"\(quoted)\""
-    }
-}
-
 extension CSVRow {
     static let auditHead = CSVRow(cells: [
         "number", "at", "event", "actor", "installationId", "sessionId", "detail",
     ]).text
 
     init(_ entry: AuditEntry) {
-        cells = [
+        self.init(cells: [
             "\(entry.number)", ParseDate.print(entry.at), entry.event, entry.actor,
             entry.board?.description ?? "", entry.session?.description ?? "", entry.detail,
-        ]
+        ])
     }
 }

@@ -1,12 +1,105 @@
 import AuthorityCore
+import Gate
 import Hummingbird
 import Sessions
+import Wire
 
-/// The records that boards sent, as a caller who owns them reads them.
+/// The records that a board sent, page by page, for the user who owned it then.
 struct DataRoutes: Sendable {
     let frontend: any AuthorityFrontend
     /// Nil: the authority keeps no data.
     let data: (any DataStore)?
 
-    var routes: [HTTPRoute] { [] }
+    /// The most records of a page. A page also ends after `payloadLimit` bytes of payloads.
+    static let limit = 1000
+    private static let payloadLimit = 1 << 20
+    /// How many records are in memory at once, each up to 256 KiB.
+    private static let step = 8
+
+    var routes: [HTTPRoute] { [HTTPRoute(.get, "/boards/:iid/records", .session(records))] }
+
+    /// The first page also has the names of the fields that the newest records have.
+    private func records(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
+        let id = try call.parameter("iid", InstallationID.init)
+        guard let data else {
+            throw .refused(Refusal(
+                .forbidden, "this authority keeps no data: [data] keep is \"0\""))
+        }
+        var query = RecordQuery(owner: caller.user.objectID, limit: Self.step)
+        query.board = id
+        query.className = try call.queried("class") { ClassName($0) }
+        let time: (String) -> Timestamp? = { text in
+            Int64(text).flatMap { $0 >= 0 ? Timestamp(milliseconds: $0) : nil }
+        }
+        query.since = try call.queried("since", time)
+        query.until = try call.queried("until", time)
+        query.after = try call.queried("after") { RecordPosition($0, board: id) }
+        let isFirst = query.after == nil
+        let (page, isMore) = try await read(query, from: data)
+        // A former owner may have records of a board that is somebody else's now.
+        if page.isEmpty, isFirst { _ = try await frontend.board(id, by: caller) }
+        var members: [String: JSONValue] = [
+            "results": .array(page.map { .object($0.form) }), "next": .null,
+        ]
+        if isMore, let last = page.last {
+            members["next"] = .string("\(last.writtenAt.milliseconds)-\(last.sequence)")
+        }
+        if isFirst {
+            let newest = try await data.newest(of: id, owner: caller.user.objectID)
+            let names = Set(newest.lazy.filter {
+                query.className == nil || $0.className == query.className
+            }.map(\.field))
+            members["fields"] = .array(names.sorted().map(JSONValue.string))
+        }
+        return Answer(members)
+    }
+
+    private func read(
+        _ query: RecordQuery, from data: any DataStore
+    ) async throws(AuthorityError) -> (page: [DataRecord], isMore: Bool) {
+        var query = query
+        var page: [DataRecord] = []
+        var bytes = 0
+        while page.count < Self.limit, bytes < Self.payloadLimit {
+            let found = try await data.records(query)
+            page += found
+            bytes += found.reduce(0) { $0 + $1.payload.count }
+            guard found.count == Self.step, let last = found.last else { return (page, false) }
+            query.after = RecordPosition(last)
+        }
+        return (page, true)
+    }
+}
+
+extension RecordPosition {
+    /// `<milliseconds>-<sequence>`.
+    fileprivate init?(_ text: String, board: InstallationID) {
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 2, let time = Int64(parts[0]), let sequence = Int64(parts[1]),
+            time >= 0, sequence >= 0
+        else { return nil }
+        self.init(
+            writtenAt: Timestamp(milliseconds: time), board: board, sequence: sequence)
+    }
+}
+
+extension DataRecord {
+    /// A payload that is not text is in `payloadBase64`, as in `postern watch --json`.
+    fileprivate var form: [String: JSONValue] {
+        var members: [String: JSONValue] = [
+            "seq": .integer(sequence), "ts": .integer(writtenAt.milliseconds),
+            "receivedAt": .integer(receivedAt.milliseconds), "late": .bool(isLate),
+            "app": .string(app.description), "class": .string(path.className.description),
+            "op": .string(path.operation.rawValue),
+        ]
+        if let record = path.record ?? RecordID(created: board, sequence: sequence) {
+            members["objectId"] = .string(record.description)
+        }
+        if let text = String(validating: payload, as: UTF8.self) {
+            members["payload"] = .string(text)
+        } else {
+            members["payloadBase64"] = .string(Base64URL.encode(payload))
+        }
+        return members
+    }
 }

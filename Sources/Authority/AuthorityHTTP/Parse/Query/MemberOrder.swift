@@ -93,7 +93,7 @@ enum MemberOrder {
         value.asObject?["__type"] == .string("Date")
     }
 
-    private static func time(_ value: JSONValue) -> Timestamp? {
+    static func time(_ value: JSONValue) -> Timestamp? {
         (value.asString ?? value.asObject?["iso"]?.asString).flatMap(ParseDate.parse)
     }
 

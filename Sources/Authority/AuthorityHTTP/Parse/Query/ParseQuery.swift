@@ -15,12 +15,12 @@ struct Findable: Sendable {
 /// Source: Parse REST guide, Queries.
 struct ParseQuery: Sendable {
     private(set) var clause = WhereClause()
-    private var limit = 100
-    private var skip = 0
-    private var order: [(path: [String], isDescending: Bool)] = []
+    private(set) var limit = 100
+    private(set) var skip = 0
+    private(set) var order: [(path: [String], isDescending: Bool)] = []
     private var keys: Set<String>?
     private var excluded: Set<String> = []
-    private var counts = false
+    private(set) var counts = false
 
     /// Every object has these.
     private static let always: Set<String> = [
@@ -79,7 +79,7 @@ struct ParseQuery: Sendable {
     }
 
     /// An object without the member comes first. Equal objects keep their order.
-    private func sorted(_ forms: [[String: JSONValue]]) -> [[String: JSONValue]] {
+    func sorted(_ forms: [[String: JSONValue]]) -> [[String: JSONValue]] {
         guard !order.isEmpty else { return forms }
         return forms.enumerated().sorted { one, other in
             for (path, isDescending) in order {

@@ -7,14 +7,14 @@ import Wire
 ///
 /// Source: Parse REST guide, Query constraints and Compound queries.
 struct WhereClause: Sendable {
-    private indirect enum Condition: Sendable {
+    indirect enum Condition: Sendable {
         case all([Condition])
         case any([Condition])
         case none([Condition])
         case member([String], Test)
     }
 
-    private enum Test: Sendable {
+    enum Test: Sendable {
         case equals(JSONValue)
         case differs(JSONValue)
         case among([JSONValue])
@@ -26,7 +26,8 @@ struct WhereClause: Sendable {
         indirect case not([Test])
     }
 
-    private var condition = Condition.all([])
+    /// Read in `WhereBounds.swift`.
+    var condition = Condition.all([])
     /// `$relatedTo`: the objects in a relation of a role.
     private(set) var relation: Relation?
 
