@@ -105,6 +105,14 @@ def test_times_and_ids_are_cut_in_the_store(owner, board):
     assert numbers(owner, where={"installationId": "3f1f7c0e-2b7a-4d4e-9c55-0123456789ab"}) == []
 
 
+def test_a_malformed_date_is_refused(owner, board):
+    for condition in ({"createdAt": {"$gt": date("yesterday")}}, {"at": date("2026-13-01")},
+                      {"$or": [{"at": {"$in": [{"__type": "Date"}]}}]}):
+        text = urllib.parse.urlencode({"where": json.dumps(condition)})
+        status, body = owner.http("GET", f"/parse/classes/Reading?{text}")
+        assert (status, body["code"]) == (400, 102), body
+
+
 def test_a_post_may_carry_the_query(house, owner, board):  # noqa: F811
     status, body = owner.http("POST", "/parse/classes/Reading", {
         "_method": "GET", "where": {"n": 4}, "limit": 1})

@@ -60,6 +60,7 @@ struct WhereClause: Sendable {
             throw .refused(Refusal(.tooLarge, "a where has at most 4 KiB"))
         }
         guard case .object(var members) = value else { throw Self.bad("where must be an object") }
+        try Self.requireDates(value)
         if let related = members.removeValue(forKey: "$relatedTo") {
             relation = try Relation(json: related)
         }
@@ -68,6 +69,23 @@ struct WhereClause: Sendable {
     }
 
     func fits(_ object: [String: JSONValue]) -> Bool { Self.fits(object, condition) }
+
+    /// Throws 102 for a Date whose time cannot be read: such a condition would silently match
+    /// nothing.
+    private static func requireDates(_ value: JSONValue) throws(AuthorityError) {
+        switch value {
+        case .object(let members):
+            guard members["__type"] == .string("Date") else {
+                for member in members.values { try requireDates(member) }
+                return
+            }
+            guard members["iso"]?.asString.flatMap(ParseDate.parse) != nil else {
+                throw bad("a Date needs iso, such as 2026-11-25T18:00:00.000Z")
+            }
+        case .array(let values): for value in values { try requireDates(value) }
+        default: return
+        }
+    }
 
     static func bad(_ text: String) -> AuthorityError { .refuse(.invalidQuery, text) }
 }
