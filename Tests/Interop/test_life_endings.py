@@ -97,7 +97,8 @@ def test_the_users_own_request(house, boards, measure):
                lambda: answers.append(
                    board.owner.http("DELETE", f"/parse/sessions/{session}")))
     assert answers == [(200, {})]
-    assert board.owner.http("GET", f"/parse/sessions/{session}")[1].get("state") == "revoked"
+    assert board.owner.http("GET", f"/parse/sessions/{session}")[1].get("code") == 101
+    assert board.owner.http("GET", f"/postern/v1/sessions/{session}")[1]["state"] == "revoked"
 
 
 def test_release(house, boards, measure):

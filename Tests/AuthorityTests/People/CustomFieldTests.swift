@@ -58,6 +58,20 @@ struct CustomFieldTests {
         #expect(try await live.authenticate().result?.session?.custom == view.session.custom)
     }
 
+    @Test("are not a restricted session's to take away either")
+    func restricted() async throws {
+        let house = try await House()
+        let device = try await house.device(
+            by: try await house.login(), custom: ["place": .string("porch")])
+        await expectRefusal(.forbidden) {
+            try await house.authority.update(
+                device.caller.session.objectID,
+                with: SessionDraft(installation: nil, custom: [
+                    "place": .object(["__op": .string("Delete")]),
+                ]), by: device.caller)
+        }
+    }
+
     private static func nested(_ levels: Int) -> JSONValue {
         (0..<levels).reduce(.null) { value, _ in .array([value]) }
     }
