@@ -79,9 +79,9 @@ async function add(load) {
   ask({
     title: "Add a consumer", confirm: "Add",
     body: [field("Name", name, "Letters, digits and . _ -"),
-      boards.length > 0 && h("fieldset", null, h("legend", null, "Boards"),
+      boards.length > 0 && h("fieldset", { class: "choice" }, h("legend", null, "Boards"),
         h("p", { class: "note" }, "Choose none to read all, also those that you pair later."),
-        h("div", { class: "choices" }, boards)),
+        boards),
       field("Classes", classes, "Such as Reading, Alarm. Empty: all."),
       choice("Ends after", "end", ends, "", null, "chips four")],
     async submit(form) {
