@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help deps build sdk-arm64 test-arm64 debug deb release demo try venv test test-all bench-gate bench \
-	bench-authority bench-data-path fleet torture powercut fuzz screenshot clean
+	bench-authority bench-data bench-data-path fleet torture powercut fuzz screenshot clean
 .ONESHELL:
 .SILENT:
 
@@ -66,6 +66,7 @@ help:
 	make fleet        10,000 boards, two authorities and PostgreSQL; kills each part; SHORT=1
 	make bench-data-path  a board's data through mosquitto into the store; SHORT=1: 20,000 records
 	make bench-gate   the cost of a decision and of reading a payload
+	make bench-data   records a second of both stores, bytes a record, plots; SHORT=1: a fraction
 	make fuzz         10 minutes of each fuzzer; SECONDS=n for more, TARGET=payload for one
 	make torture      12 minutes of kills, faults, bad networks; SHORT=1, SEED=n, DURABILITY=spill
 	make powercut     cut the power at every point of recorded runs; SHORT=1: only some points
@@ -217,6 +218,9 @@ fleet: build venv
 
 bench-gate: build
 	exec "$(BIN)/bench-gate" $(if $(SHORT),--short)
+
+bench-data: build
+	exec "$(BIN)/bench-data" $(if $(SHORT),--short)
 
 fuzz:
 	exec python3 Tests/Fuzz/run --seconds $(or $(SECONDS),600) $(TARGET)

@@ -243,6 +243,12 @@ let package = Package(
         .target(name: "CAllocations", path: "Tests/Benchmarks/Allocations"),
         .executableTarget(name: "bench-gate", dependencies: ["CAllocations", "Gate", "Sessions"],
                           path: "Tests/Benchmarks/Gate", swiftSettings: settings),
+        .executableTarget(
+            name: "bench-data",
+            dependencies: [
+                "AuthorityCore", "AuthorityData", "Gate", "PostgreSQLClient", "PostgresServers",
+                "Sessions", "Wire",
+            ], path: "Tests/Benchmarks/Data", swiftSettings: settings),
         // What the power-cut sweep records and opens: the board's store without its agent.
         .executableTarget(
             name: "powercut-store",

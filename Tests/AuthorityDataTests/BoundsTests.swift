@@ -94,7 +94,7 @@ struct BoundsTests {
         for part in 0..<20 as Range<Int64> {
             _ = try await store.keep((0..<200).map {
                 Given.record(
-                    part * 200 + $0, filling, at: .seconds((part * 200 + $0) * stores.spread),
+                    part * 200 + $0, filling, at: .seconds(part * 200 + $0),
                     board: Given.board(UInt8($0 % 5)))
             })
         }
@@ -105,7 +105,7 @@ struct BoundsTests {
         let usage = try await store.usage()
         #expect(usage.bytes <= full * 6 / 10)
         #expect(usage.records == 4000 - Int64(count.oversize))
-        #expect(usage.oldest == Given.start + .seconds(Int64(count.oversize) * stores.spread))
+        #expect(usage.oldest == Given.start + .seconds(Int64(count.oversize)))
         try await store.close()
     }
 

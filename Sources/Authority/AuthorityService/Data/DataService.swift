@@ -67,8 +67,11 @@ extension StateFolder {
     /// Opens the store of records, and makes it if there is none. Nil if the authority keeps no
     /// data, or if the store cannot be used: sessions need no records.
     func dataStore(_ settings: ServiceSettings, _ logger: Logger) -> (any DataStore)? {
-        guard settings.data != nil, store == .file else { return nil }
+        guard settings.data != nil else { return nil }
         do {
+            if case .postgres(let place) = store {
+                return PostgreSQLDataStore(try Self.address(of: place))
+            }
             // SQLite would make a file that others may read.
             if !PrivateFile.isThere(data) { _ = try NewPrivateFile(data) }
             return try SQLiteDataStore(path: data)
