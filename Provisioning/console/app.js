@@ -142,7 +142,10 @@ function hear() {
   stop?.();
   const shown = page;
   stop = listen(page.query, (name, data) => { if (page === shown) page.event(name, data ?? {}); },
-    showLive);
+    state => {
+      showLive(state);
+      if (page === shown) page.state?.(state);
+    });
 }
 
 function decode(part) {

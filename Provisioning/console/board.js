@@ -17,7 +17,7 @@ export function boardPage(id, go) {
   const path = `/boards/${encodeURIComponent(id)}`;
   const heading = h("h1", { tabindex: "-1" }, "Board");
   const state = h("span"), about = h("div"), actions = h("div", { class: "actions" });
-  const notice = h("div"), live = readings(), charts = battery();
+  const notice = h("div"), live = readings(path), charts = battery();
   const rules = h("div"), story = h("ol", { class: "story" });
   const alerts = openAlerts(() => `board=${encodeURIComponent(id)}`);
   const body = h("div", { class: "board-page" });
@@ -25,25 +25,25 @@ export function boardPage(id, go) {
     h("a", { class: "back", href: "#/boards" }, icon("back"), "Boards"),
     h("div", { class: "title" }, heading, state), alerts.node, notice, body);
   const explain = explainForm(path);
-  const page = { title: "Board", node, event, close, query: `board=${encodeURIComponent(id)}` };
+  const page = { title: "Board", node, event, close, state: live.state,
+    query: `board=${encodeURIComponent(id)}` };
   let board = null, minutes = noMinutes(nowMs()), arrival = null, storyTimer = 0;
 
   const parts = [
-    h("div", { class: "side" }, section("state", "State", about, actions),
-      section("timeline", "Timeline", story)),
     h("div", { class: "main" }, section("readings", "Readings", live.node),
       section("hour", "The last hour", charts), section("rules", "Rules", rules, explain.node)),
+    h("div", { class: "side" }, section("state", "State", about, actions),
+      section("timeline", "Timeline", story)),
   ];
 
   async function load() {
     try {
-      const [full, now] = await Promise.all([get(path), get(`${path}/live`)]);
+      const [full, now] = await Promise.all([get(path), get(`${path}/live`), live.load()]);
       node.removeAttribute("aria-busy");
       if (!body.childElementCount) fill(body, parts);
       minutes = now.minutes ?? minutes;
       arrival = now.arrival ?? null;
       bringUp(minutes, nowMs());
-      live.load(now);
       show(full);
       await loadStory();
     } catch (error) {
@@ -70,6 +70,7 @@ export function boardPage(id, go) {
     board.identityShared && h("div", { class: "notice" },
       h("p", null, "Another machine uses this board's identity. Stop the agent there, then ",
         "pair this board again: ", h("code", null, "postern-agent pair --new"), ".")));
+    live.setBoard(board);
     renew(about, boardFacts(board, arrival));
     renew(actions, boardActions());
     renew(rules, rulePart(board, explain.open, () => acts.changeRules(board, reload)));
@@ -128,13 +129,14 @@ export function boardPage(id, go) {
 
   const timer = setInterval(() => {
     if (bringUp(minutes, nowMs())) charts.draw(minutes);
-    live.draw();
+    live.tick();
   }, 5000);
 
   function close() {
     clearInterval(timer);
     clearTimeout(storyTimer);
     alerts.close();
+    live.close();
   }
 
   load();

@@ -1,7 +1,7 @@
 // Makes elements. Text stays text: nothing here turns a string into markup.
 
 const SVG = "http://www.w3.org/2000/svg";
-const inSVG = new Set(["svg", "path", "g", "line", "circle", "rect", "polyline"]);
+const inSVG = new Set(["svg", "path", "g", "rect", "text", "defs", "clipPath"]);
 
 /** An element with properties and children: strings, nodes, arrays of them; null is nothing. */
 export function h(tag, props, ...children) {

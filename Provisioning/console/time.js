@@ -31,10 +31,8 @@ export function span(seconds, up = 0) {
 
 const dates = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 const instants = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
-const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
 
 function absolute(at) { return instants.format(at * 1000); }
-export function clockTime(ms) { return clock.format(ms); }
 
 /** `3 minutes ago`, `in 29 days`; a date when it is far away. */
 function relative(at) {

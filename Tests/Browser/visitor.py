@@ -70,13 +70,6 @@ class Visitor:
     def wait_plotted(self, series: str, number: str, timeout: float = 20.0) -> None:
         self.browser.wait(f"[data-series='{series}'] .value", number, timeout)
 
-    def plot_points(self, series: str) -> int:
-        """How many points the line has."""
-        path = self.browser.script(
-            "return document.querySelector(arguments[0]).getAttribute('d')",
-            f"[data-series='{series}'] .line")
-        return path.count("M") + path.count("L")
-
     def wait_state(self, words: str, timeout: float = 30.0) -> None:
         self.browser.wait(".title .pill", words, timeout)
 

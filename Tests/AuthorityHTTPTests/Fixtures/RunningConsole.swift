@@ -36,7 +36,7 @@ struct RunningConsole: Sendable {
 
     static func with(
         _ rules: ParseRules = open, live: (any LiveFeed)? = nil,
-        askingBroker: AskingBroker? = nil, proxies: [String] = [],
+        data: (any DataStore)? = nil, askingBroker: AskingBroker? = nil, proxies: [String] = [],
         load: RequestThrottle = RequestThrottle(),
         connections: ConnectionLimits = ConnectionLimits(),
         files: StaticFiles = .none, alertTest: (any AlertTest)? = nil,
@@ -48,7 +48,7 @@ struct RunningConsole: Sendable {
         let (ports, found) = AsyncStream.makeStream(of: Int.self)
         var made = ConsoleServer(
             frontend: frontend, listen: (host: "127.0.0.1", port: 0),
-            logger: logger, rules: rules, files: files, live: live,
+            logger: logger, rules: rules, files: files, live: live, data: data,
             askingBroker: askingBroker, proxies: proxies, alertTest: alertTest,
             onRefusal: onRefusal,
             onListening: { found.yield($0) })

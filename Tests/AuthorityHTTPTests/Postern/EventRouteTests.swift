@@ -22,11 +22,12 @@ struct EventRouteTests {
                     refused: nil, queue: 2)),
                 .reading(Reading(
                     board: board, className: name, operation: .create, record: nil,
-                    at: Timestamp(milliseconds: 7), sequence: 9, values: ["celsius": 21.5],
-                    text: nil)),
+                    at: Timestamp(milliseconds: 7), writtenAt: Timestamp(milliseconds: 6),
+                    sequence: 9, values: ["celsius": 21.5], texts: [:], text: nil)),
                 .reading(Reading(
                     board: board, className: name, operation: .create, record: nil,
-                    at: Timestamp(milliseconds: 8), sequence: nil, values: [:],
+                    at: Timestamp(milliseconds: 8), writtenAt: Timestamp(milliseconds: 8),
+                    sequence: nil, values: [:], texts: ["value": "two\nlines"],
                     text: "two\nlines")),
                 .quiet, .sessions, .bye,
             ])
@@ -48,11 +49,12 @@ struct EventRouteTests {
 
                 event: reading
                 data: {"atMs":7,"class":"Reading",\(id),"objectId":null,"op":"create",\
-                "seq":9,"text":null,"values":{"celsius":21.5}}
+                "seq":9,"text":null,"texts":{},"values":{"celsius":21.5},"writtenMs":6}
 
                 event: reading
                 data: {"atMs":8,"class":"Reading",\(id),"objectId":null,"op":"create",\
-                "seq":null,"text":"two\\nlines","values":{}}
+                "seq":null,"text":"two\\nlines","texts":{"value":"two\\nlines"},"values":{},\
+                "writtenMs":8}
 
                 : quiet
 
@@ -153,10 +155,6 @@ struct EventRouteTests {
                 #expect(minutes.members[kind]?.asArray?.count == 60)
             }
             #expect(minutes.members["messages"]?.asArray?.last == .integer(1))
-            let series = json.members["series"]?.asArray?.first?.asObject
-            #expect(series?["field"] == .string("at.lat"))
-            #expect(
-                series?["points"] == .array([.array([.integer(61_000), .number(1.5)])]))
             let charts = try await console.send(.GET, "/postern/v1/live")
             let first = charts.json?.members["boards"]?.asArray?.first?.asObject
             #expect(first?["lastDataMs"] == .integer(61_000))

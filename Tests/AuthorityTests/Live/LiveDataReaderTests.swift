@@ -162,8 +162,8 @@ struct DataTapTests {
             return house.server.live.lastData(of: board.installation) != nil
         }
         let live = house.server.hub.live(of: board.installation)
-        #expect(live.series.first?.field == "celsius")
-        #expect(live.series.first?.points.first?.value == 21.5)
+        #expect(live.newest.first?.field == "celsius")
+        #expect(live.newest.first?.value == .number(21.5))
         #expect(live.minutes.messages.reduce(0, +) > 0)
         await link.client.close()
     }

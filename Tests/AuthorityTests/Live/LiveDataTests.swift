@@ -48,7 +48,7 @@ struct LiveDataTests {
     @Test("has an answer to any bytes", arguments: hostile)
     func anything(payload: [UInt8]) throws {
         let reading = try reading(payload)
-        #expect(reading.values.count <= 16)
+        #expect(reading.values.count <= 16 && reading.texts.count <= 16)
         #expect((reading.text?.unicodeScalars.count ?? 0) <= 512)
         #expect(!reading.values.values.contains { !$0.isFinite })
         if payload == [0xFF, 0xFE] { #expect(reading.text == "2 bytes") }
@@ -116,27 +116,51 @@ struct LiveDataTests {
         #expect(data.runningMinute(of: board, at: Self.start + .seconds(240)).queue == 0)
     }
 
-    @Test("keeps so many points, series and texts of a board, the newest")
+    @Test("names each text by its field, and a payload without fields is one", arguments: [
+        (#"{"celsius":20,"door":{"state":"open","locked":false}}"#,
+         ["door.locked": "false", "door.state": "open"]),
+        (#"{"on":true,"list":[1]}"#, ["on": "true"]), (#"["a",1]"#, ["value": #"["a",1]"#]),
+        ("hello", ["value": "hello"]), ("21.5", [:]), (#"{"a":1}"#, [:]), ("{}", ["value": "{}"]),
+    ] as [(String, [String: String])])
+    func texts(payload: String, texts: [String: String]) throws {
+        #expect(try reading(Array(payload.utf8)).texts == texts)
+    }
+
+    @Test("keeps the newest value of each field, of so many fields of a board")
     func bounds() throws {
         var data = LiveData()
         let board = InstallationID.numbered(1)
         for number in 0..<350 {
-            data.take(try reading(Array("{\"a\":\(number)}".utf8), after: Int64(number)))
+            data.take(try reading(
+                Array("{\"a\":\(number),\"b\":\"\(number)\"}".utf8), after: Int64(number)))
         }
-        let points = try #require(data.live(of: board, at: Self.start).series.first?.points)
-        #expect(points.count == 300)
-        #expect(points.first?.value == 50 && points.last?.value == 349)
+        let newest = data.live(of: board, at: Self.start).newest
+        #expect(newest.count == 2)
+        #expect(newest.first { $0.field == "a" }?.value == .number(349))
+        #expect(newest.first { $0.field == "b" }?.value == .text("349"))
         for number in 0..<40 {
             data.take(try reading(Array("{\"k\(number)\":1}".utf8), after: 400 + Int64(number)))
-            data.take(try reading(Array("text \(number)".utf8), after: 400 + Int64(number)))
         }
         let live = data.live(of: board, at: Self.start)
-        #expect(live.series.count == 16)
-        #expect(live.series.contains { $0.field == "k39" })
-        #expect(live.texts.map(\.text) == (32..<40).reversed().map { "text \($0)" })
+        #expect(live.newest.map(\.field) == (24..<40).reversed().map { "k\($0)" })
     }
 
-    @Test("forgets the boards that were silent longest, and bounds all points together")
+    @Test("lets a value that waited on the board replace no newer one")
+    func late() throws {
+        let name = try #require(ClassName("Reading"))
+        let path = try #require(RecordPath(className: name, operation: .create, record: nil))
+        var data = LiveData()
+        let board = InstallationID.numbered(1)
+        data.take(try reading(Array("1".utf8)))
+        data.take(try #require(Reading(
+            Array("2".utf8), path, sequence: nil, of: board, at: Self.start + .seconds(5),
+            writtenAt: Self.start - .seconds(500))))
+        let newest = data.live(of: board, at: Self.start).newest
+        #expect(newest.map(\.value) == [.number(1)])
+        #expect(newest.first?.writtenAt == Self.start)
+    }
+
+    @Test("forgets the boards that were silent longest, and bounds all fields together")
     func boards() throws {
         var data = LiveData(limit: 100)
         for number in 0..<1000 {
@@ -147,7 +171,7 @@ struct LiveDataTests {
         #expect(data.lastData(of: .numbered(0)) != nil)
         #expect(data.lastData(of: .numbered(999)) != nil)
         #expect(data.lastData(of: .numbered(1)) == nil)
-        var few = LiveData(limit: 100, pointLimit: 50)
+        var few = LiveData(limit: 100, fieldLimit: 50)
         for number in 0..<100 { few.take(try reading([0x31], of: .numbered(number))) }
         #expect(few.count <= 51)
     }

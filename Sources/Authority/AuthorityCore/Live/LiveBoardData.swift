@@ -4,9 +4,7 @@ import Wire
 
 /// One board's part of `LiveData`.
 struct LiveBoardData: Sendable {
-    static let seriesLimit = 16
-    static let pointsOfSeries = 300
-    static let textLimit = 8
+    static let fieldLimit = 16
 
     private struct Minute: Sendable {
         var messages: Int32 = 0
@@ -14,43 +12,22 @@ struct LiveBoardData: Sendable {
         var queue: Int32?
     }
 
-    private struct SeriesKey: Hashable, Sendable {
+    private struct FieldKey: Hashable, Sendable {
         let className: ClassName
         let record: RecordID?
         let field: String
-    }
-
-    private struct Series: Sendable {
-        private(set) var points: [NumberSeries.Point] = []
-        /// The index of the oldest point when the series is full.
-        private var first = 0
-
-        private(set) var last: Timestamp?
-
-        mutating func add(_ point: NumberSeries.Point) {
-            last = point.at
-            if points.count < pointsOfSeries {
-                points.append(point)
-            } else {
-                points[first] = point
-                first = (first + 1) % pointsOfSeries
-            }
-        }
-
-        var inOrder: [NumberSeries.Point] { Array(points[first...] + points[..<first]) }
     }
 
     private(set) var lastData: Timestamp?
     /// When the first data came.
     private(set) var began: Timestamp?
     var lastUse: UInt64 = 0
-    private(set) var pointCount = 0
     /// The newest minute in `ring`, as minutes since the epoch. A minute is at its number modulo
     /// 60.
     private var newest: Int64 = 0
     private var ring: [Minute] = []
-    private var series: [SeriesKey: Series] = [:]
-    private var texts: [LiveText] = []
+    private var newestValues: [FieldKey: NewestValue] = [:]
+    var fieldCount: Int { newestValues.count }
     private var refusedTotal: Int64?
     private var lastQueue: Int32?
     /// Starts again each time when the authority starts or stops listening.
@@ -82,28 +59,22 @@ struct LiveBoardData: Sendable {
     }
 
     mutating func keep(_ reading: Reading) {
-        for (field, value) in reading.values {
-            let key = SeriesKey(
-                className: reading.className, record: reading.record, field: field)
-            if series[key] == nil, series.count >= Self.seriesLimit { dropStalest() }
-            let before = series[key]?.points.count ?? 0
-            series[key, default: Series()].add(.init(at: reading.at, value: value))
-            pointCount += (series[key]?.points.count ?? 0) - before
-        }
-        guard let text = reading.text else { return }
-        texts.append(LiveText(
-            className: reading.className, operation: reading.operation, record: reading.record,
-            at: reading.at, text: text))
-        if texts.count > Self.textLimit { texts.removeFirst() }
+        for (field, number) in reading.values { keep(.number(number), of: field, in: reading) }
+        for (field, text) in reading.texts { keep(.text(text), of: field, in: reading) }
     }
 
-    private mutating func dropStalest() {
-        let stalest = series.min {
-            ($0.value.last?.milliseconds ?? 0) < ($1.value.last?.milliseconds ?? 0)
+    /// What waited on the board replaces nothing newer.
+    private mutating func keep(_ value: NewestValue.Value, of field: String, in reading: Reading) {
+        let key = FieldKey(className: reading.className, record: reading.record, field: field)
+        if let known = newestValues[key] {
+            guard reading.writtenAt >= known.writtenAt else { return }
+        } else if newestValues.count >= Self.fieldLimit {
+            let oldest = newestValues.min { $0.value.writtenAt < $1.value.writtenAt }
+            if let oldest { newestValues[oldest.key] = nil }
         }
-        guard let stalest else { return }
-        pointCount -= stalest.value.points.count
-        series[stalest.key] = nil
+        newestValues[key] = NewestValue(
+            className: key.className, record: key.record, field: field, value: value,
+            writtenAt: reading.writtenAt, receivedAt: reading.at)
     }
 
     /// Moves the ring's newest minute to that of `now`. A clock that went back changes nothing.
@@ -155,17 +126,9 @@ extension LiveBoardData {
     }
 
     func view(at now: Timestamp) -> BoardLive {
-        let all = series.map { key, series in
-            NumberSeries(
-                className: key.className, record: key.record, field: key.field,
-                points: series.inOrder)
-        }
-        return BoardLive(
+        BoardLive(
             lastData: lastData, minutes: minutes(at: now),
-            series: all.sorted {
-                ("\($0.className)", $0.field, "\($0.record.map { "\($0)" } ?? "")")
-                    < ("\($1.className)", $1.field, "\($1.record.map { "\($0)" } ?? "")")
-            },
-            texts: texts.reversed(), arrival: arrival.view(at: now))
+            newest: newestValues.values.sorted { $0.writtenAt > $1.writtenAt },
+            arrival: arrival.view(at: now))
     }
 }

@@ -2,32 +2,30 @@ package import Sessions
 package import Wire
 
 extension Reading {
-    /// A message that came at `now`. Nil if its payload is too large to be read.
+    /// A message that came at `now`. Nil if its payload is too large to be read. Without
+    /// `writtenAt` it was written now.
     package init?(
         _ payload: [UInt8], _ path: RecordPath, sequence: Int64?, of board: InstallationID,
-        at now: Timestamp
+        at now: Timestamp, writtenAt: Timestamp? = nil
     ) {
         guard payload.count <= LiveContent.payloadLimit else { return nil }
         let content = LiveContent(payload)
         self.init(
             board: board, className: path.className, operation: path.operation,
-            record: path.record, at: now, sequence: sequence, values: content.values,
-            text: content.text)
+            record: path.record, at: now, writtenAt: writtenAt ?? now, sequence: sequence,
+            values: content.values, texts: content.texts, text: content.text)
     }
 }
 
-/// The parts of a payload that can be shown: its numbers, and the rest as a text. A payload without
-/// numbers is a text as a whole. Never fails: it accepts any bytes.
+/// The parts of a payload that can be shown: its numbers and its texts by field, and what is no
+/// number as one text. A payload without numbers is a text as a whole. Never fails: it accepts any
+/// bytes.
 package struct LiveContent: Equatable, Sendable {
-    /// A field that is not a number, such as `state: open`.
-    package struct Word: Equatable, Sendable {
-        package let path: String
-        package let text: String
-    }
-
     package private(set) var values: [String: Double] = [:]
+    /// The fields that are not numbers, such as `state`: `open`. A payload without any field is the
+    /// field `value`.
+    package private(set) var texts: [String: String] = [:]
     package private(set) var text: String?
-    package private(set) var words: [Word] = []
 
     /// The maximum size of a payload in bytes. A larger one is counted but not read.
     package static let payloadLimit = 64 * 1024
@@ -40,9 +38,10 @@ package struct LiveContent: Equatable, Sendable {
         if let json = Self.json(payload) { collect(json, path: "", depth: 0) }
         if values.isEmpty {
             text = Self.text(payload)
-        } else if !words.isEmpty {
-            let all = words.map { "\($0.path): \($0.text)" }.joined(separator: ", ")
-            text = Self.text(Array(all.utf8))
+            if texts.isEmpty { texts["value"] = text }
+        } else if !texts.isEmpty {
+            let all = texts.sorted { $0.key < $1.key }.map { "\($0): \($1)" }
+            text = Self.visible(all.joined(separator: ", "))
         }
     }
 
@@ -71,8 +70,8 @@ package struct LiveContent: Equatable, Sendable {
                 guard inner.utf8.count <= Self.fieldLimit else { continue }
                 collect(member, path: inner, depth: depth + 1)
             }
-        case .bool(let flag): say(flag ? "true" : "false", at: path)
-        case .string(let word): say(word, at: path)
+        case .bool(let flag): add(flag ? "true" : "false", at: path)
+        case .string(let word): add(word, at: path)
         case .null, .array: break
         }
     }
@@ -82,18 +81,22 @@ package struct LiveContent: Equatable, Sendable {
         values[path.isEmpty ? "value" : path] = number
     }
 
-    private mutating func say(_ word: String, at path: String) {
-        guard words.count < Self.valueLimit else { return }
-        words.append(Word(path: path, text: String(word.prefix(Self.textLimit))))
+    private mutating func add(_ word: String, at path: String) {
+        guard texts.count < Self.valueLimit else { return }
+        texts[path.isEmpty ? "value" : path] = Self.visible(word)
     }
 
     private static func text(_ payload: [UInt8]) -> String {
         guard let text = String(validating: payload, as: UTF8.self) else {
             return "\(payload.count) bytes"
         }
-        let visible = text.unicodeScalars.prefix(textLimit).map { scalar in
+        return visible(text)
+    }
+
+    private static func visible(_ text: String) -> String {
+        let scalars = text.unicodeScalars.prefix(textLimit).map { scalar in
             scalar.properties.generalCategory == .control && scalar != "\n" ? " " : scalar
         }
-        return String(String.UnicodeScalarView(visible))
+        return String(String.UnicodeScalarView(scalars))
     }
 }

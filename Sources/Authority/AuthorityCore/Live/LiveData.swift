@@ -1,22 +1,22 @@
 package import Sessions
 
-/// The data that boards sent lately: the counts of the last hour, and the last 300 points of each
-/// series, however old. Its size is limited, whatever they send. It is a
-/// value: no clock, no lock, no store.
+/// The data that boards sent lately: the counts of the last hour, and the newest value of each
+/// field, however old. Its size is limited, whatever they send. It is a value: no clock, no lock,
+/// no store.
 package struct LiveData: Sendable {
     /// The maximum number of boards. Beyond it, the boards that were silent longest are deleted.
     private let limit: Int
-    /// The maximum number of points in all series together; 16 bytes each.
-    private let pointLimit: Int
+    /// The maximum number of fields of all boards together; about 1 KiB each at most.
+    private let fieldLimit: Int
     private var boards: [InstallationID: LiveBoardData] = [:]
     private var uses: UInt64 = 0
-    private var points = 0
+    private var fields = 0
     /// Whether this process subscribes to all data of all boards.
     private var isListening = false
 
-    package init(limit: Int = 10_000, pointLimit: Int = 4_000_000) {
+    package init(limit: Int = 10_000, fieldLimit: Int = 100_000) {
         self.limit = max(limit, 1)
-        self.pointLimit = pointLimit
+        self.fieldLimit = fieldLimit
     }
 
     /// Counts a message without reading it.
@@ -61,7 +61,7 @@ package struct LiveData: Sendable {
 
     package mutating func forget(_ board: InstallationID, before time: Timestamp) {
         guard let data = boards[board], data.began.map({ $0 < time }) ?? false else { return }
-        points -= data.pointCount
+        fields -= data.fieldCount
         boards[board] = nil
     }
 
@@ -92,12 +92,12 @@ package struct LiveData: Sendable {
         uses &+= 1
         // Removed from the dictionary first, so that it is changed in place and not copied.
         var data = boards.removeValue(forKey: board) ?? LiveBoardData()
-        points -= data.pointCount
+        fields -= data.fieldCount
         body(&data)
         data.lastUse = uses
-        points += data.pointCount
+        fields += data.fieldCount
         boards[board] = data
-        if boards.count > limit || points > pointLimit { forget() }
+        if boards.count > limit || fields > fieldLimit { forget() }
     }
 
     /// Deletes a sixteenth of the boards at once, so that many new boards do not cause one sort
@@ -106,7 +106,7 @@ package struct LiveData: Sendable {
         let count = max(boards.count / 16, 1)
         let oldest = boards.sorted { $0.value.lastUse < $1.value.lastUse }.prefix(count)
         for (board, data) in oldest where boards.count > 1 {
-            points -= data.pointCount
+            fields -= data.fieldCount
             boards[board] = nil
         }
     }

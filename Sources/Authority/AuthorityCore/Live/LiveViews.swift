@@ -50,45 +50,20 @@ package struct BoardLive: Equatable, Sendable {
     /// When the last data came, by the authority's clock.
     package let lastData: Timestamp?
     package let minutes: MinuteCounts
-    package let series: [NumberSeries]
-    /// The newest first.
-    package let texts: [LiveText]
+    /// The newest value of each field, the newest first.
+    package let newest: [NewestValue]
     /// Nil if the numbers cannot be compared.
     package let arrival: Arrival?
 
     package init(
-        lastData: Timestamp?, minutes: MinuteCounts, series: [NumberSeries], texts: [LiveText],
+        lastData: Timestamp?, minutes: MinuteCounts, newest: [NewestValue],
         arrival: Arrival? = nil
     ) {
         self.lastData = lastData
         self.minutes = minutes
-        self.series = series
-        self.texts = texts
+        self.newest = newest
         self.arrival = arrival
     }
-}
-
-/// The values of one numeric field of a class, the oldest first.
-package struct NumberSeries: Equatable, Sendable {
-    package struct Point: Equatable, Sendable {
-        package let at: Timestamp
-        package let value: Double
-    }
-
-    package let className: ClassName
-    package let record: RecordID?
-    /// The path of the field, such as `celsius` or `at.lat`.
-    package let field: String
-    package let points: [Point]
-}
-
-/// A payload, or a part of it, that is no number.
-package struct LiveText: Equatable, Sendable {
-    package let className: ClassName
-    package let operation: Operation
-    package let record: RecordID?
-    package let at: Timestamp
-    package let text: String
 }
 
 /// The readable part of one message of a board.
@@ -97,24 +72,31 @@ package struct Reading: Equatable, Sendable {
     package let className: ClassName
     package let operation: Operation
     package let record: RecordID?
+    /// When it came.
     package let at: Timestamp
+    /// When the board accepted it.
+    package let writtenAt: Timestamp
     /// The board's sequence number of the message, if the broker carried it.
     package let sequence: Int64?
     package let values: [String: Double]
+    package let texts: [String: String]
     /// The content that is no number, as a text. Nil if there is none.
     package let text: String?
 
     package init(
         board: InstallationID, className: ClassName, operation: Operation, record: RecordID?,
-        at: Timestamp, sequence: Int64?, values: [String: Double], text: String?
+        at: Timestamp, writtenAt: Timestamp, sequence: Int64?, values: [String: Double],
+        texts: [String: String], text: String?
     ) {
         self.board = board
         self.className = className
         self.operation = operation
         self.record = record
         self.at = at
+        self.writtenAt = writtenAt
         self.sequence = sequence
         self.values = values
+        self.texts = texts
         self.text = text
     }
 }

@@ -18,20 +18,13 @@ struct RecordFields {
         where abs(value) <= Self.greatest && Self.isStorable(field) {
             numbers.append((field, value))
         }
-        for word in content.words where Self.isStorable(word.path) {
-            texts.append((word.path, Self.storable(word.text)))
-        }
-        if content.values.isEmpty, content.words.isEmpty, let text = content.text {
-            texts.append(("value", Self.storable(text)))
+        for (field, text) in content.texts where Self.isStorable(field) {
+            texts.append((field, text))
         }
     }
 
-    /// PostgreSQL cannot store a NUL in a text.
+    /// PostgreSQL cannot store a NUL in a text. `LiveContent` leaves none in the values.
     private static func isStorable(_ text: String) -> Bool { !text.utf8.contains(0) }
-
-    private static func storable(_ text: String) -> String {
-        isStorable(text) ? text : text.replacing("\0", with: "\u{FFFD}")
-    }
 }
 
 /// The members of an object, as `DataObject.members` says.

@@ -44,29 +44,8 @@ extension BoardLive {
         [
             "installationId": .string(board.description),
             "lastDataMs": .optionalMilliseconds(lastData), "minutes": minutes.form,
-            "series": .array(series.map(\.form)), "texts": .array(texts.map(\.form)),
             "arrival": arrival?.form ?? .null,
         ]
-    }
-}
-
-extension NumberSeries {
-    /// `objectId` separates the updates of different objects.
-    fileprivate var form: JSONValue {
-        .object([
-            "class": .string(className.description), "objectId": .optional(record),
-            "field": .string(field),
-            "points": .array(points.map { .array([.milliseconds($0.at), .number($0.value)]) }),
-        ])
-    }
-}
-
-extension LiveText {
-    fileprivate var form: JSONValue {
-        .object([
-            "class": .string(className.description), "op": .string(operation.rawValue),
-            "objectId": .optional(record), "atMs": .milliseconds(at), "text": .string(text),
-        ])
     }
 }
 
@@ -97,9 +76,28 @@ extension Reading {
             "installationId": .string(board.description),
             "class": .string(className.description), "op": .string(operation.rawValue),
             "objectId": .optional(record), "atMs": .milliseconds(at),
+            "writtenMs": .milliseconds(writtenAt),
             "seq": sequence.map(JSONValue.integer) ?? .null,
             "values": .object(values.mapValues(JSONValue.number)),
+            "texts": .object(texts.mapValues(JSONValue.string)),
             "text": text.map(JSONValue.string) ?? .null,
+        ]
+    }
+}
+
+extension NewestValue {
+    /// The value is `number` or `text`. `late`: it waited on the board. `objectId` separates the
+    /// updates of different objects.
+    var form: [String: JSONValue] {
+        let (name, value): (String, JSONValue) = switch value {
+        case .number(let number): ("number", .number(number))
+        case .text(let text): ("text", .string(text))
+        }
+        return [
+            "class": .string(className.description), "objectId": .optional(record),
+            "field": .string(field), name: value, "writtenMs": .milliseconds(writtenAt),
+            "receivedMs": .milliseconds(receivedAt),
+            "late": .bool(receivedAt - writtenAt > DataRecord.lateAfter),
         ]
     }
 }

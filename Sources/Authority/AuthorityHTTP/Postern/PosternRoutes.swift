@@ -23,6 +23,7 @@ struct PosternRoutes: Sendable {
         let parts = AccountRoutes(frontend: frontend).routes
             + ClaimRoutes(frontend: frontend).routes
             + BoardRoutes(frontend: frontend, live: live, data: data).routes
+            + SeriesRoutes(frontend: frontend, live: live, data: data).routes
             + DataRoutes(frontend: frontend, data: data).routes
             + ExplainRoutes(frontend: frontend).routes
             + AuditRoutes(frontend: frontend).routes

@@ -32,7 +32,7 @@ final class LiveBoards: Sendable {
     /// because parsing takes time and a flood must not slow the others.
     private static let readsOfBoard = (rate: 20, burst: 400)
     private static let readsOfAll = (rate: 1000, burst: 4000)
-    /// Of one board, to all its streams, a second. Other readings count only in the series.
+    /// Of one board, to all its streams, a second. Other readings are not sent.
     private static let readingsOfWatchedBoard = 20
     private static let boardLimit = 10_000
 
@@ -52,7 +52,9 @@ final class LiveBoards: Sendable {
         let now = clock()
         let number = message.properties.sequence
         let reading = mayRead(board)
-            ? Reading(message.payload, path, sequence: number, of: board, at: now) : nil
+            ? Reading(
+                message.payload, path, sequence: number, of: board, at: now,
+                writtenAt: message.properties.writtenAt(by: now)) : nil
         state.withLock { state in
             if let reading {
                 state.data.take(reading)
@@ -193,7 +195,16 @@ extension LiveBoards.State {
 extension MessageProperties {
     /// The board's sequence number of a data message.
     /// Source: the wire contract, Data topics and properties.
-    fileprivate var sequence: Int64? {
-        userProperties.first { $0.name == "seq" }.flatMap { Int64($0.value) }
+    fileprivate var sequence: Int64? { number("seq") }
+
+    /// When the board accepted the message. A time that is much ahead is an error.
+    fileprivate func writtenAt(by now: Timestamp) -> Timestamp? {
+        number("ts").map(Timestamp.init(milliseconds:)).flatMap { time in
+            time > now + .seconds(3600) ? nil : time
+        }
+    }
+
+    private func number(_ name: String) -> Int64? {
+        userProperties.first { $0.name == name }.flatMap { Int64($0.value) }
     }
 }

@@ -1,0 +1,100 @@
+// The span of time that all plots of a page show, and the time that a finger holds.
+
+import { exactTime } from "./axes.js";
+import { button, h } from "./dom.js";
+import { nowMs } from "./time.js";
+
+const hour = 3600000;
+const ranges = [["Hour", hour], ["Day", 24 * hour], ["Week", 168 * hour], ["Month", 720 * hour]];
+const shortest = 10000, longest = 32 * 24 * hour;
+
+/**
+ * `changed(isNew)` runs when the plots must be drawn; `isNew` if they need other data. A view
+ * follows the present time until it is zoomed or moved, and stands still while a time is held.
+ */
+export function timeView(changed, isKept) {
+  let length = hour, fixed = null, frozen = null, past = [];
+  const label = h("span", { class: "span", role: "status" });
+  const choices = ranges.map(([name, ms]) => button(name, () => show(ms), { "data-range": name }));
+  const now = button("Now", follow, { id: "to-now" });
+  const closer = button("+", () => scale(0.5), { "aria-label": "Zoom in", id: "zoom-in" });
+  const wider = button("−", () => scale(2), { "aria-label": "Zoom out", id: "zoom-out" });
+  const node = h("div", { class: "view" },
+    isKept && h("div", { class: "ranges", role: "group", "aria-label": "Range" }, choices),
+    h("div", { class: "moves", role: "group", "aria-label": "Time" },
+      button("‹", () => move(-0.5), { "aria-label": "Earlier", id: "earlier" }), label,
+      button("›", () => move(0.5), { "aria-label": "Later", id: "later" }), wider, closer, now));
+  const view = { node, held: null, span, zoom, back, hold, release, scale, tell };
+
+  function span() {
+    return fixed ?? frozen ?? [nowMs() - length, nowMs() + length / 50];
+  }
+
+  function show(ms) {
+    [length, fixed, past] = [ms, null, []];
+    change();
+  }
+
+  function follow() { show(length); }
+
+  /** Shows this span. If marked, the one before comes back with `back`. */
+  function zoom([from, to], isMarked = true) {
+    const middle = (from + to) / 2;
+    const wide = Math.min(Math.max(to - from, shortest), longest);
+    // The end is not far in the future, so that something can be seen.
+    const end = Math.min(middle + wide / 2, nowMs() + wide / 2);
+    if (isMarked) past = [...past, fixed].slice(-50);
+    fixed = [end - wide, end];
+    change(!isMarked);
+  }
+
+  function back() {
+    if (!fixed) return;
+    fixed = past.pop() ?? null;
+    change();
+  }
+
+  function scale(factor) {
+    const [from, to] = span(), at = view.held ?? (from + to) / 2;
+    zoom([at - (at - from) * factor, at + (to - at) * factor]);
+  }
+
+  function move(part) {
+    const [from, to] = span(), by = (to - from) * part;
+    zoom([from + by, to + by]);
+  }
+
+  function change(keepsHeld = false) {
+    if (!keepsHeld) [view.held, frozen] = [null, null];
+    tell();
+    changed(true);
+  }
+
+  /** Live data moves nothing while a time is held. */
+  function hold(ms) {
+    frozen ??= fixed ?? span();
+    view.held = ms;
+    changed(false);
+  }
+
+  function release() {
+    if (view.held === null && !frozen) return;
+    [view.held, frozen] = [null, null];
+    changed(false);
+  }
+
+  /** Writes the span in words. */
+  function tell() {
+    const [from, to] = span(), name = ranges.find(([, ms]) => ms === length)[0].toLowerCase();
+    const text = fixed
+      ? [from, to].map(ms => exactTime(ms, (to - from) / 60, nowMs())).join(" – ")
+      : isKept ? `The last ${name}` : "Since this page was opened";
+    if (label.textContent !== text) label.textContent = text;
+    now.hidden = !fixed;
+    choices.forEach((choice, i) =>
+      choice.setAttribute("aria-pressed", String(!fixed && ranges[i][1] === length)));
+  }
+
+  tell();
+  return view;
+}
