@@ -16,14 +16,22 @@ export function numberScale(least, most, count) {
   const step = size * ([1, 2, 2.5, 5].find(n => n * size >= rough * 0.999) ?? 10);
   const first = Math.floor(least / step + 1e-9), last = Math.ceil(most / step - 1e-9);
   // A number so large that a step changes nothing has no more than its two ends.
-  if (!(last - first < 50) || first * step === (first + 1) * step) return ends(least, most);
+  if (!(last - first < 50 && step < 1e299) || first * step === (first + 1) * step) {
+    return ends(least, most);
+  }
   const ticks = Array.from({ length: last - first + 1 }, (_, i) => (first + i) * step);
-  const greatest = Math.max(Math.abs(ticks[0]), Math.abs(ticks.at(-1)));
-  const text = greatest >= 1e5 || step < 1e-4
-    ? new Intl.NumberFormat("en", { notation: step < 1e-4 ? "scientific" : "compact",
-      maximumSignificantDigits: Math.min(6, 1 + Math.ceil(Math.log10(greatest / step))) })
-    : new Intl.NumberFormat("en", { maximumFractionDigits: 5 });
-  return { least: ticks[0], most: ticks.at(-1), ticks, labels: ticks.map(n => text.format(n)) };
+  const format = labelFormat(Math.max(Math.abs(ticks[0]), Math.abs(ticks.at(-1))), step);
+  return { least: ticks[0], most: ticks.at(-1), ticks, labels: ticks.map(n => format.format(n)) };
+}
+
+/** Short labels that differ from step to step. */
+function labelFormat(greatest, step) {
+  const digits = 2 + Math.ceil(Math.log10(greatest / step));
+  const isPlain = step >= 1e-4 && (greatest < 1e5 || greatest < 1e9 && digits > 6);
+  return new Intl.NumberFormat("en", isPlain ? { maximumFractionDigits: 5 } : {
+    notation: step < 1e-4 || greatest >= 1e15 ? "scientific" : "compact",
+    maximumSignificantDigits: Math.min(8, digits),
+  });
 }
 
 function ends(least, most) {

@@ -10,6 +10,8 @@ import { timeView } from "./view.js";
 const plotsAtFirst = 6, textsAtFirst = 12, mostFields = 500, mostLive = 4000;
 // What came within this time before an answer may not be in the store yet.
 const settledMs = 30000, reloadMs = 60000, lateMs = 60000;
+// The store plots no larger number either.
+const greatest = 1e290;
 
 const source = from => from.class + (from.objectId ? `/${from.objectId}` : "");
 const title = from => `${source(from)}.${from.field}`;
@@ -54,7 +56,7 @@ export function readings(path) {
     for (const [field, number] of Object.entries(reading.values ?? {})) {
       isNew = put({ ...from, field, number }) || isNew;
       const series = fields.get(title({ ...from, field }));
-      if (!series) continue;
+      if (!series || Math.abs(number) > greatest) continue;
       series.live.push([reading.writtenMs, number, from.late]);
       if (series.live.length > mostLive) series.live.shift();
       series.isStale = true;
