@@ -27,9 +27,11 @@ export function readings(path) {
   async function load() {
     const { kept, results } = await get(`${path}/newest`);
     heardMs = nowMs();
-    if (!view || kept !== isKept) view = timeView(changed, kept);
+    if (!view || kept !== isKept) {
+      view = timeView(changed, kept);
+      fields.clear();
+    }
     isKept = kept;
-    fields.clear();
     for (const newest of results) put(newest);
     arrange();
     fetchAll();
@@ -93,7 +95,7 @@ export function readings(path) {
     Object.assign(series, { started, loadedMs: started, isLoading: true, hasNews: false });
     try {
       const answer = await get(`${path}/series?${query}`);
-      // An answer to an older question, or one that would move what a finger holds.
+      // The plot shows another span by now.
       if (series.started !== started) return;
       heardMs = nowMs();
       series.stored = buckets(answer);

@@ -153,11 +153,12 @@ struct EventHubTests {
         let board = try BoardDouble()
         _ = try await hub.house.provisioned(board, by: bob)
         let stream = try await hub.watch(bob, EventFilter(board: board.installation))
-        hub.data(#"{"celsius":21.5}"#, of: board, seq: "7")
+        hub.data(#"{"celsius":21.5}"#, of: board, seq: "7", ts: "1000")
         hub.data("kept", of: board, retain: true)
         try await stream.wait {
             if case .reading(let reading) = $0 {
                 reading.values == ["celsius": 21.5] && reading.sequence == 7
+                    && reading.writtenAt == Timestamp(milliseconds: 1000)
             } else { false }
         }
         try await stream.wait {
@@ -284,12 +285,17 @@ struct RunningHub {
         StreamReader(try await hub.events(for: caller, filter))
     }
 
-    func data(_ payload: String, of board: BoardDouble, seq: String? = nil, retain: Bool = false) {
+    func data(
+        _ payload: String, of board: BoardDouble, seq: String? = nil, ts: String? = nil,
+        retain: Bool = false
+    ) {
         live.take(IncomingMessage(
             topic: "postern/v1/\(board.installation)/data/Reading/create",
             payload: Array(payload.utf8), qos: .atMostOnce, retain: retain, packetID: 0,
             properties: MessageProperties(
-                userProperties: seq.map { [UserProperty("seq", $0)] } ?? [])))
+                userProperties: [("seq", seq), ("ts", ts)].compactMap { name, value in
+                    value.map { UserProperty(name, $0) }
+                })))
     }
 }
 
