@@ -7,7 +7,7 @@ import { plot } from "./plot.js";
 import { nowMs, when } from "./time.js";
 import { timeView } from "./view.js";
 
-const plotsAtFirst = 6, textsAtFirst = 12, mostFields = 500, mostLive = 4000;
+const plotsAtFirst = 6, textsAtFirst = 12, mostFields = 1000, mostLive = 4000;
 // What came within this time before an answer may not be in the store yet.
 const settledMs = 30000, reloadMs = 60000, lateMs = 60000;
 // The store plots no larger number either.
