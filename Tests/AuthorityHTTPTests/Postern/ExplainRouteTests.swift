@@ -95,13 +95,13 @@ struct ExplainRouteTests {
             "scope": scope, "policy": policy, "policyKnown": .bool(true),
             "policyOmitted": .bool(false), "refusals": .array([count.json]),
             "queueBytes": .integer(9), "queueOldest": .integer(5), "reportedAt": .integer(7),
-            "identityShared": .bool(false),
+            "identityShared": .bool(false), "units": .object([:]),
         ])
         #expect(try board(nil, nil).rulesForm == [
             "scope": .null, "policy": .null, "policyKnown": .bool(false),
             "policyOmitted": .bool(false), "refusals": .array([]), "queueBytes": .null,
             "queueOldest": .null, "reportedAt": .null,
-            "identityShared": .bool(false),
+            "identityShared": .bool(false), "units": .object([:]),
         ])
     }
 

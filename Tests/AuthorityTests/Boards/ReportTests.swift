@@ -69,6 +69,27 @@ struct ReportTests {
         #expect(try await board(of: house, by: ada).report?.rules == .omitted)
     }
 
+    @Test("keeps the units that were told with the rules, until other rules come")
+    func units() async throws {
+        let house = try await House()
+        let ada = try await house.login()
+        let live = try await house.provisioned(BoardDouble(), by: ada)
+        let celsius = try #require(FieldUnit("°C"))
+        let units = DeclaredUnits(Policy(allowsByDefault: true, apps: [:], rules: [
+            Rule(
+                id: .policy(line: 1), app: nil, className: ClassName("Reading"), allow: [],
+                fields: nil, units: ["celsius": celsius], maxBytes: nil, rate: nil),
+        ]))
+        var report = BoardReport.sample(3, rules: .readings(upTo: 9))
+        report.units = units
+        _ = try await live.tell(report)
+        _ = try await live.tell(.sample(4))
+        #expect(try await board(of: house, by: ada).report?.units == units)
+        #expect(units != .none)
+        _ = try await live.tell(.sample(4, rules: .noFile))
+        #expect(try await board(of: house, by: ada).report?.units == DeclaredUnits.none)
+    }
+
     @Test("is nothing new where only the last number sent and the oldest's age differ")
     func progress() async throws {
         let house = try await House()

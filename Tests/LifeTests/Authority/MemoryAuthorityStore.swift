@@ -130,8 +130,7 @@ extension MemoryTransaction {
     func report(of board: InstallationID) -> StoredReport? { tables.reports[board] }
 
     func keep(_ report: BoardReport, of board: InstallationID, at now: Timestamp) {
-        var report = report
-        report.rules = report.rules ?? tables.reports[board]?.report.rules
+        let report = report.withRules(of: tables.reports[board]?.report)
         tables.reports[board] = StoredReport(report: report, since: now)
     }
 

@@ -56,7 +56,11 @@ struct BoardReportTests {
         ("policy", #"{"default":"allow","rules":[{"class":"A","allow":[],"line":1,"burst":2}]}"#),
         ("policy", #"{"default":"allow","rules":[],"apps":{"Mad!":{}}}"#),
         ("run", "7"), ("run", #""x""#), ("identityShared", "1"),
-        ("policyOmitted", "1"), ("policyOmitted", "true"),
+        ("policyOmitted", "1"), ("policyOmitted", "true"), ("units", "null"), ("units", "[]"),
+        ("units", #"{"Reading":{}}"#), ("units", #"{"a b":{"v":"W"}}"#),
+        ("units", #"{"Reading":{"v":7}}"#), ("units", #"{"Reading":{"v":"{{ 1 }}"}}"#),
+        ("units", #"{"Reading":{"v{":"W"}}"#), ("units", #"{"Reading":{"a..b":"W"}}"#),
+        ("units", #"{"Reading":{"v":""}}"#), ("units", #"{"Reading":{"v":"12345678901234567"}}"#),
     ])
     func malformed(member: String, value: String) throws {
         var members = try #require(Example.report.asObject)
@@ -85,6 +89,50 @@ struct BoardReportTests {
         #expect(throws: WireError.tooLarge(limit: 8 * 1024)) {
             try BoardReport(json: JSONObject(members))
         }
+    }
+
+    @Test("has units beside the rules, of at most 64 fields")
+    func units() throws {
+        let celsius = try #require(FieldUnit("°C"))
+        func declared(_ count: Int) -> Policy {
+            let units = (1...count).map { ("room.f\($0)", celsius) }
+            return Policy(allowsByDefault: true, apps: [:], rules: [
+                Rule(
+                    id: .policy(line: 3), app: nil, className: ClassName("Reading"),
+                    allow: [.create], fields: [:],
+                    units: Dictionary(uniqueKeysWithValues: units), maxBytes: nil, rate: nil),
+            ])
+        }
+        var told = try report(Example.report)
+        (told.rules, told.units) = (.init(declared(64)), DeclaredUnits(declared(64)))
+        #expect(told.units.byClass.values.first?.count == 64)
+        #expect(try report(told.json) == told)
+        // A reader that knows no units reads the same rules without them.
+        guard case .file(let document)? = told.rules else { throw WireError.notJSON }
+        #expect(!document.json.text.contains("°C"))
+        #expect(DeclaredUnits(declared(65)) == .none)
+        var members = try #require(told.json.asObject)
+        members["policy"] = nil
+        #expect(throws: WireError.mistyped("units")) {
+            try BoardReport(json: JSONObject(members))
+        }
+        told.rules = nil
+        #expect(told.json.asObject?["units"] == nil)
+    }
+
+    @Test("takes a field's unit from the first rule that names it, and none for any class")
+    func order() throws {
+        func rule(_ line: Int, _ name: String?, _ units: [String: String]) throws -> Rule {
+            Rule(
+                id: .policy(line: line), app: nil, className: name.flatMap { ClassName($0) },
+                allow: [.create], fields: [:], units: units.compactMapValues { FieldUnit($0) },
+                maxBytes: nil, rate: nil)
+        }
+        let units = DeclaredUnits(Policy(allowsByDefault: true, apps: [:], rules: [
+            try rule(1, nil, ["any": "x"]), try rule(2, "Reading", ["a": "W"]),
+            try rule(3, "Reading", ["a": "kW", "b": "V"]),
+        ]))
+        #expect(units.json == .object(["Reading": .object(["a": "W", "b": "V"])]))
     }
 
     @Test("that is malformed leaves the heartbeat as one without", arguments: [

@@ -68,12 +68,14 @@ package enum PolicyFile {
         if let className, !allow.isEmpty {
             try check(className, section)
         }
+        let declared = try fields(section)
         return Rule(
             id: .policy(line: line),
             app: try section.value("app", SettingValue.appName),
             className: className,
             allow: allow,
-            fields: try fields(section),
+            fields: declared?.types,
+            units: declared?.units ?? [:],
             maxBytes: try section.size("max_bytes"),
             rate: try rate(section))
     }
@@ -118,12 +120,12 @@ package enum PolicyFile {
     /// Reads `fields`. Nil without the key: the gate does not check payloads then.
     private static func fields(
         _ section: TOMLSection
-    ) throws(SettingsError) -> [String: FieldType]? {
+    ) throws(SettingsError) -> (types: [String: FieldType], units: [String: FieldUnit])? {
         guard section.entries["fields"] != nil else { return nil }
         let table = try section.section("fields")
-        let declared = try declarations(of: table)
+        let (plain, units) = FieldDeclaration.splitUnits(of: try declarations(of: table))
         do throws(FieldDeclarationFault) {
-            return try FieldType.parse(declared)
+            return (try FieldType.parse(plain), units)
         } catch {
             var place = table
             for key in error.path.dropLast() { place = place.within(key) }

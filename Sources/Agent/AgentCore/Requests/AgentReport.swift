@@ -70,14 +70,16 @@ struct StatusReporting: Sendable {
 extension Agent {
     /// The board report for the heartbeat with this id.
     mutating func report(by id: MessageID, at instant: Instant) -> BoardReport {
-        BoardReport(
+        let tellsRules = rules.news.tells(by: id)
+        return BoardReport(
             queue: .init(
                 messages: outbox.queue.messages, bytes: outbox.queue.bytes,
                 oldest: outbox.queue.oldest,
                 oldestAge: health(up: true, at: instant).oldestAge,
                 hoursLeft: hoursLeft(at: instant)),
             refused: bus.refusals.total, refusals: bus.refusals.entries,
-            rules: rules.news.tells(by: id) ? .init(rules.policy) : nil, isShared: uplink.isShared,
+            rules: tellsRules ? .init(rules.policy) : nil,
+            units: tellsRules ? DeclaredUnits(rules.policy) : .none, isShared: uplink.isShared,
             lastForwarded: outbox.lastForwarded, run: ownRun())
     }
 

@@ -27,9 +27,14 @@ extension BoardReport {
 
     /// Whether the report differs from `known`. A report without rules keeps the known rules.
     func isNews(after known: BoardReport?) -> Bool {
+        withRules(of: known) != known
+    }
+
+    /// The report with the rules and units of `known` if it has none itself.
+    package func withRules(of known: BoardReport?) -> Self {
         var report = self
-        report.rules = rules ?? known?.rules
-        return report != known
+        if rules == nil { (report.rules, report.units) = (known?.rules, known?.units ?? .none) }
+        return report
     }
 }
 

@@ -118,6 +118,7 @@ extension Board {
             "scope": scope?.json ?? .null, "policy": document?.json ?? .null,
             "policyKnown": .bool(report?.rules != nil),
             "policyOmitted": .bool(report?.rules == .omitted),
+            "units": report?.units.json ?? .object([:]),
             "refusals": .array((report?.refusals ?? []).map(\.json)),
             "queueBytes": report.map { .integer($0.queue.bytes) } ?? .null,
             "queueOldest": .optionalTime(report?.queue.oldest),

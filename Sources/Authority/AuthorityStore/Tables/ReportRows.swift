@@ -34,7 +34,7 @@ extension StoreTransaction {
         _ report: BoardReport, of board: InstallationID, at now: Timestamp
     ) throws(AuthorityError) {
         var numbers = report
-        numbers.rules = nil
+        (numbers.rules, numbers.units) = (nil, .none)
         try run(
             """
             INSERT INTO reports (installation_id, numbers, rules, since) VALUES (?, ?, ?, ?)
@@ -43,7 +43,7 @@ extension StoreTransaction {
                 since = excluded.since
             """,
             [board.description, numbers.json.text,
-             report.rules.map { JSONValue.object($0.members).text }, now.milliseconds])
+             report.rulesMembers.map { JSONValue.object($0).text }, now.milliseconds])
     }
 
     func forgetReport(of board: InstallationID) throws(AuthorityError) {

@@ -8,6 +8,8 @@ package struct Rule: Equatable, Sendable {
     package let allow: Set<Operation>
     /// Nil: the payload is not checked. Else the payload must be JSON with only these members.
     package let fields: [String: FieldType]?
+    /// The units of number fields by path, such as `room.celsius`. Only readers of data use them.
+    package let units: [String: FieldUnit]
     package let maxBytes: ByteCount?
     package let rate: Rate?
     let operations: Operations
@@ -15,17 +17,26 @@ package struct Rule: Equatable, Sendable {
 
     package init(
         id: RuleID, app: AppName?, className: ClassName?, allow: Set<Operation>,
-        fields: [String: FieldType]?, maxBytes: ByteCount?, rate: Rate?
+        fields: [String: FieldType]?, units: [String: FieldUnit] = [:], maxBytes: ByteCount?,
+        rate: Rate?
     ) {
         self.id = id
         self.app = app
         self.className = className
         self.allow = allow
         self.fields = fields
+        self.units = units
         self.maxBytes = maxBytes
         self.rate = rate
         operations = allow.reduce(into: []) { $0.insert(Operations($1)) }
         shape = fields.map { FieldRules($0) }
+    }
+
+    /// The same rule for a reader that knows no units.
+    package var withoutUnits: Rule {
+        Rule(
+            id: id, app: app, className: className, allow: allow, fields: fields,
+            maxBytes: maxBytes, rate: rate)
     }
 }
 

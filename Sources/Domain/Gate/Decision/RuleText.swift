@@ -14,7 +14,7 @@ extension Rule {
         var parts = [subject]
         parts.append("allow \(operations)")
         if let fields {
-            parts.append("fields \(FieldRules(fields).text)")
+            parts.append("fields \(FieldRules(fields).text(units))")
         }
         if let maxBytes { parts.append("max_bytes \(maxBytes)") }
         if let rate { parts.append("rate \(rate)") }
@@ -32,11 +32,14 @@ extension AppLimit {
 
 extension FieldRules {
     /// The form of a policy file, without quotes: `{ at = { lat = number }, unit = string? }`.
-    fileprivate var text: String {
+    fileprivate func text(_ units: [String: FieldUnit], within path: String = "") -> String {
         let list = fields.map { field in
-            let isNested = field.type.value.nestedText != nil
-            let name = field.name + (isNested && field.type.isOptional ? "?" : "")
-            return "\(name) = \(field.type.value.nestedText ?? field.type.description)"
+            let place = path + field.name
+            if let nested = field.type.value.nestedText(units, within: "\(place).") {
+                return "\(field.name)\(field.type.isOptional ? "?" : "") = \(nested)"
+            }
+            let type = units[place]?.added(to: field.type) ?? field.type.description
+            return "\(field.name) = \(type)"
         }
         return list.isEmpty ? "{}" : "{ \(list.joined(separator: ", ")) }"
     }
@@ -45,10 +48,10 @@ extension FieldRules {
 extension ValueType {
     /// Text for objects with listed members and for arrays of such objects; nil for all other
     /// types.
-    fileprivate var nestedText: String? {
+    fileprivate func nestedText(_ units: [String: FieldUnit], within path: String) -> String? {
         switch self {
-        case .object(let fields?): fields.text
-        case .array(.object(let fields?), _): "[\(fields.text)]"
+        case .object(let fields?): fields.text(units, within: path)
+        case .array(.object(let fields?), _): "[\(fields.text([:]))]"
         default: nil
         }
     }

@@ -24,7 +24,8 @@ package struct FieldType: Equatable, Sendable, CustomStringConvertible {
             throw GrammarError(
                 "a field is one of string, number, integer, boolean, null, any, array, object "
                     + "and enum(a|b), with bounds as in string(1..64), number(-40..85) and "
-                    + "array(number, ..8), and with ? if it may be absent")
+                    + "array(number, ..8), in a policy file with a unit as in "
+                    + "number(-40..85, °C), and with ? if it may be absent")
         }
         self.value = value
     }

@@ -49,6 +49,8 @@ package struct BoardReport: Equatable, Sendable {
     package var refusals: [RefusalCount]
     /// Nil: unchanged since the last report.
     package var rules: Rules?
+    /// The units in the board's policy file. They are known only beside `rules`.
+    package var units: DeclaredUnits
     /// Whether another machine uses this board's identity, as the board learns from its broker.
     package var isShared: Bool
     /// The highest sequence number that the upstream broker acknowledged to this process. Nil
@@ -63,12 +65,14 @@ package struct BoardReport: Equatable, Sendable {
 
     package init(
         queue: Queue, refused: Int64, refusals: [RefusalCount], rules: Rules? = nil,
-        isShared: Bool = false, lastForwarded: Int64? = nil, run: MessageID? = nil
+        units: DeclaredUnits = .none, isShared: Bool = false, lastForwarded: Int64? = nil,
+        run: MessageID? = nil
     ) {
         self.queue = queue
         self.refused = refused
         self.refusals = refusals
         self.rules = rules
+        self.units = units
         self.isShared = isShared
         self.lastForwarded = lastForwarded
         self.run = run
@@ -98,11 +102,17 @@ extension BoardReport {
                 oldestAge: try queue.optionalCount("oldestAge"),
                 hoursLeft: try queue.optionalCount("hoursLeft")),
             refused: try json.count("refused"), refusals: try Self.refusals(json),
-            rules: try Rules(json: json),
+            rules: try Rules(json: json), units: try Self.units(json),
             isShared: try json.optional("identityShared") { $0.asBool } ?? false,
             lastForwarded: try json.optionalCount("lastForwarded"),
             run: try Self.run("run", json))
         earlierRun = try Self.run("earlierRun", json)
+    }
+
+    private static func units(_ json: JSONObject) throws(WireError) -> DeclaredUnits {
+        guard let value = json.members["units"] else { return .none }
+        guard json.members["policy"] != nil else { throw .mistyped("units") }
+        return try DeclaredUnits(json: value)
     }
 
     private static func run(
@@ -124,8 +134,15 @@ extension BoardReport {
         return refusals
     }
 
+    /// The members that say the board's rules and units. Nil: they are unchanged.
+    package var rulesMembers: [String: JSONValue]? {
+        guard var members = rules?.members else { return nil }
+        if units != .none { members["units"] = units.json }
+        return members
+    }
+
     package var json: JSONValue {
-        var members = rules?.members ?? [:]
+        var members = rulesMembers ?? [:]
         var queue: [String: JSONValue] = [
             "messages": .integer(queue.messages), "bytes": .integer(queue.bytes),
             "oldest": queue.oldest.map(JSONValue.time) ?? .null,

@@ -2,7 +2,8 @@ package import Gate
 package import Sessions
 
 /// A board's policy file in its report. It has the `default` and `rules` of a scope. It adds each
-/// rule's `line`, `rate` and `burst`, and the file's `apps`.
+/// rule's `line`, `rate` and `burst`, and the file's `apps`. It has no units: an earlier reader
+/// would refuse their types. They are reported beside it.
 ///
 /// Source: the wire contract, The board's report.
 package struct PolicyDocument: Equatable, Sendable {
@@ -21,7 +22,10 @@ package struct PolicyDocument: Equatable, Sendable {
         } catch {
             return nil
         }
-        guard self.policy == policy else { return nil }
+        let plain = Policy(
+            allowsByDefault: policy.allowsByDefault, apps: policy.apps,
+            rules: policy.rules.map(\.withoutUnits))
+        guard self.policy == plain else { return nil }
     }
 
     /// Reads strictly, because a misread rule could seem to allow what it refuses.
