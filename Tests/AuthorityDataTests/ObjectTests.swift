@@ -161,4 +161,46 @@ struct ObjectTests {
         ])
         try await store.close()
     }
+
+    @Test("that could not be read back are not made by updates, and block nobody",
+          arguments: Stores.all)
+    func unreadable(stores: Stores) async throws {
+        let store = try await stores.make()
+        let many = "[" + Array(repeating: "0", count: 20_000).joined(separator: ",") + "]"
+        let deep = String(repeating: "[", count: 32) + String(repeating: "]", count: 32)
+        let writes = [#"{"a":\#(many)}"#, #"{"b":\#(many)}"#, deep, #"{"c":1}"#]
+        for (index, payload) in writes.enumerated() {
+            let number = Int64(index + 1)
+            _ = try await store.keep([
+                Given.write(.update, "main", number, payload, at: .seconds(number)),
+                Given.record(number, at: .seconds(number), board: Given.board(2)),
+            ])
+        }
+        let main = try #require(RecordID("main"))
+        let found = try await store.object(main, of: Given.reading, owner: Given.ann)
+        #expect(found?.members.keys.sorted() == ["a", "c"])
+        #expect(try await store.usage().records == 8)
+        try await store.close()
+    }
+
+    @Test("of one page have at most 8 MiB; then the page is partial", arguments: Stores.all)
+    func large(stores: Stores) async throws {
+        let store = try await stores.make()
+        let payload = "\"" + String(repeating: "x", count: 250_000) + "\""
+        for number in 1...Int64(40) {
+            _ = try await store.keep([Given.record(number, payload, at: .seconds(number))])
+        }
+        let all: @Sendable (DataObject) -> Bool = { _ in true }
+        for matches in [nil, all] {
+            let page = try await store.objects(query {
+                $0.limit = 1000
+                $0.matches = matches
+            })
+            #expect(page.isPartial)
+            #expect((30...39).contains(page.objects.count))
+        }
+        let few = try await store.objects(query { $0.limit = 5 })
+        #expect((few.objects.count, few.isPartial) == (5, false))
+        try await store.close()
+    }
 }

@@ -316,3 +316,28 @@ def test_readings_come_first(shows):
     tops = browser.script("return ['readings', 'state', 'hour', 'rules', 'timeline'].map(name => "
                           "document.querySelector(`section.${name}`).getBoundingClientRect().top)")
     assert tops == sorted(tops)
+
+
+def test_stored_readings_are_there_after_a_restart(house, visit):
+    board = house.live("with a store")
+    for celsius in (20, 24, 22):
+        board.write(b'{"celsius":%d,"state":"on"}' % celsius)
+    path = f"/postern/v1/boards/{board.iid}/newest"
+
+    def newest() -> dict:
+        return {v["field"]: v for v in house.admin.http("GET", path)[1]["results"]}
+
+    until(lambda: newest().get("celsius", {}).get("number") == 22, "the store to have them", 20)
+    house.server.stop()
+    house.start()
+    assert house.admin.http("GET", path)[1]["kept"]
+    browser = visit(PHONE).log_in(path=f"/#/boards/{board.iid}").browser
+    browser.wait(f"{PLOT} .value", "22")
+    browser.wait(f"{PLOT} .sums", "Least 20, greatest 24")
+    assert "on" in browser.wait(".texts", "state").text
+    board.wait_settled()
+    board.write(b'{"celsius":30}')
+    browser.wait(f"{PLOT} .sums", "greatest 30")
+    for name in ("Day", "Month"):
+        browser.click(f"[data-range={name}]")
+        browser.wait(f"{PLOT} .sums", "Least 20, greatest 30")

@@ -46,7 +46,16 @@ struct ExportCommand: Verb {
         var fields: [String] = []
         var next: String? = ""
         while let after = next {
-            let answer = try await client.own(.get, path + (after.isEmpty ? "" : "after=\(after)"))
+            let answer: JSONObject
+            do throws(CommandFailure) {
+                answer = try await client.own(
+                    .get, path + (after.isEmpty ? "" : "after=\(after)"))
+            } catch {
+                if count > 0 {
+                    surroundings.step(false, "incomplete: only \(count) records")
+                }
+                throw error
+            }
             let records = try results(in: answer, ExportedRecord.init(json:))
             if count == 0 {
                 fields = try decoding { () throws(WireError) in

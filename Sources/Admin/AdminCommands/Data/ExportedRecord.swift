@@ -54,18 +54,28 @@ struct ExportedRecord: Sendable {
         "time", "receivedAt", "late", "seq", "app", "class", "op", "objectId",
     ]
 
-    /// The cells of a row: `columns`, then the fields, then a payload that has no fields.
+    /// The cells of a row: `columns`, then the fields, then the payload if the fields do not show
+    /// all of it.
     func cells(_ fields: [String]) -> [String] {
         let content = content
         let isObject = content?.asObject != nil
         let values = fields.map { field in
             isObject ? Self.text(content?.member(field)) : field == "value" ? payload : ""
         }
-        let hasOwnField = !isObject && fields.contains("value")
+        let isWhole = isObject ? Self.leaves(of: content).allSatisfy(Set(fields).contains)
+            : fields.contains("value")
         return [
             ParseDate.print(written), ParseDate.print(received), isLate ? "true" : "false",
             "\(sequence)", app, className, operation, object,
-        ] + values + [isObject || hasOwnField ? "" : payload]
+        ] + values + [isWhole ? "" : payload]
+    }
+
+    /// The paths of the members that are no object.
+    private static func leaves(of value: JSONValue?, _ path: String = "") -> [String] {
+        guard let members = value?.asObject else { return [path] }
+        return members.flatMap { name, member in
+            leaves(of: member, path.isEmpty ? name : "\(path).\(name)")
+        }
     }
 
     private static func text(_ value: JSONValue?) -> String {

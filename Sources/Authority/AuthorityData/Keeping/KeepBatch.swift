@@ -179,7 +179,7 @@ extension ChangedObject {
     private mutating func merge(_ write: DataRecord) -> Bool {
         var merged = members ?? [:]
         ObjectMembers.merge(ObjectMembers.of(write.payload), into: &merged)
-        guard JSONValue.object(merged).bytes.count <= ObjectMembers.limit else { return false }
+        guard ObjectMembers.canBeKept(merged) else { return false }
         members = merged
         return true
     }
@@ -189,6 +189,7 @@ extension ChangedObject {
         awaitsCreation = false
         guard let changes = members else { return }
         createdAt = creation.writtenAt
-        members = ObjectMembers.of(creation.payload).merging(changes) { _, change in change }
+        let merged = ObjectMembers.of(creation.payload).merging(changes) { _, change in change }
+        if ObjectMembers.canBeKept(merged) { members = merged }
     }
 }

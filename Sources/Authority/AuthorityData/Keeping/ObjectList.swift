@@ -17,6 +17,8 @@ struct ObjectPlace: Equatable, Sendable {
 struct ListedObject: Sendable {
     let place: ObjectPlace
     let object: DataObject?
+    /// The size of its stored content; 0 without content.
+    var bytes = 0
 }
 
 /// The two kinds of objects of a class, each in order, in one consistent view of the store.
@@ -37,23 +39,34 @@ struct ObjectList<Tables: ObjectTables> {
     let query: ObjectQuery
     let tables: Tables
 
-    /// How many objects are read at a time.
-    private static var portion: Int { 500 }
+    /// How many objects are read at a time. One with content may have 256 KiB.
+    private static func portion(withContent: Bool) -> Int { withContent ? 32 : 500 }
+    /// A page with more content than this is partial.
+    private static var pageBytes: Int { 8 << 20 }
+    /// The most content that one query examines.
+    private static var examinedBytes: Int { 128 << 20 }
 
     func page() throws(AuthorityError) -> ObjectPage {
         guard let matches = query.matches else { return try unfiltered() }
         var merge = Merge(query: query, tables: tables)
         var (examined, matching) = (0, 0)
+        var (examinedBytes, pageBytes) = (0, 0)
         var objects: [DataObject] = []
         var isPartial = false
-        while let next = try merge.next(withContent: true)?.object {
+        while let listed = try merge.next(withContent: true), let next = listed.object {
             examined += 1
+            examinedBytes += listed.bytes
             if matches(next) {
-                if matching >= query.skip, objects.count < query.limit { objects.append(next) }
+                if matching >= query.skip, objects.count < query.limit {
+                    objects.append(next)
+                    pageBytes += listed.bytes
+                }
                 matching += 1
             }
             if !query.counts, objects.count >= query.limit { break }
-            guard examined < query.examined else {
+            guard examined < query.examined, examinedBytes < Self.examinedBytes,
+                pageBytes < Self.pageBytes
+            else {
                 isPartial = try merge.next(withContent: false) != nil
                 break
             }
@@ -66,16 +79,20 @@ struct ObjectList<Tables: ObjectTables> {
     private func unfiltered() throws(AuthorityError) -> ObjectPage {
         var merge = Merge(query: query, tables: tables)
         var objects: [DataObject] = []
-        var skipped = 0
-        while objects.count < query.limit,
+        var (skipped, bytes) = (0, 0)
+        while objects.count < query.limit, bytes < Self.pageBytes,
             let next = try merge.next(withContent: skipped >= query.skip)
         {
             if skipped < query.skip { skipped += 1 } else if let object = next.object {
                 objects.append(object)
+                bytes += next.bytes
             }
         }
+        var isPartial = bytes >= Self.pageBytes && objects.count < query.limit
+        if isPartial { isPartial = try merge.next(withContent: false) != nil }
         return ObjectPage(
-            objects: objects, count: query.counts ? try tables.count() : nil, isPartial: false)
+            objects: objects, count: query.counts ? try tables.count() : nil,
+            isPartial: isPartial)
     }
 
     /// The next object of both kinds, in order.
@@ -104,12 +121,14 @@ struct ObjectList<Tables: ObjectTables> {
             // The objects that were read without content are read again.
             if withContent, !created.hasContent { created.objects = [] }
             if created.objects.isEmpty, !created.isEnd || withContent != created.hasContent {
+                let portion = portion(withContent: withContent)
                 created.objects = try tables.created(
                     after: created.last, limit: portion, withContent: withContent)[...]
                 created.isEnd = created.objects.count < portion
                 created.hasContent = withContent
             }
             if changed.objects.isEmpty, !changed.isEnd {
+                let portion = portion(withContent: true)
                 changed.objects = try tables.changed(after: changed.last, limit: portion)[...]
                 changed.isEnd = changed.objects.count < portion
             }

@@ -34,6 +34,16 @@ enum ObjectMembers {
     /// An update that makes an object larger than this is kept as a record only.
     static let limit = 256 << 10
 
+    /// Whether the store can read the members back: their bytes, values and depth have limits.
+    static func canBeKept(_ members: [String: JSONValue]) -> Bool {
+        do throws(WireError) {
+            _ = try JSONValue(parsing: JSONValue.object(members).bytes, limit: limit)
+            return true
+        } catch {
+            return false
+        }
+    }
+
     static func of(_ payload: [UInt8]) -> [String: JSONValue] {
         do throws(WireError) {
             let value = try JSONValue(parsing: payload, limit: payloadLimit)

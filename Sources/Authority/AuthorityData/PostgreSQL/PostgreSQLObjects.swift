@@ -2,6 +2,7 @@ package import AuthorityCore
 package import Gate
 import PostgreSQLClient
 package import Sessions
+import Wire
 
 extension PostgreSQLDataStore {
     package func objects(_ query: ObjectQuery) async throws(AuthorityError) -> ObjectPage {
@@ -122,8 +123,10 @@ private struct PostgreSQLObjectTables: ObjectTables {
             let place = ObjectPlace(
                 time: try row.integer("written"), number: try row.integer("feed"),
                 second: try row.integer("seq"))
-            let object = withContent ? DataObject(try DataRecord(row)) : nil
-            found.append(ListedObject(place: place, object: object))
+            let record = withContent ? try DataRecord(row) : nil
+            found.append(ListedObject(
+                place: place, object: record.flatMap { DataObject($0) },
+                bytes: record?.payload.count ?? 0))
         }
         return found
     }
@@ -159,9 +162,11 @@ private struct PostgreSQLObjectTables: ObjectTables {
         var found: [ListedObject] = []
         for row in rows {
             let id = try row.parsed("object") { RecordID($0) }
+            let object = try ChangedObject(row)
             found.append(ListedObject(
                 place: ObjectPlace(time: try row.integer("place"), id: id.description),
-                object: DataObject(id, of: query.className, try ChangedObject(row))))
+                object: DataObject(id, of: query.className, object),
+                bytes: object.members.map { JSONValue.object($0).bytes.count } ?? 0))
         }
         return found
     }

@@ -108,12 +108,13 @@ enum RecordRowID {
     static func time(of id: Int64) -> Timestamp { Timestamp(milliseconds: id >> bits) }
 
     /// The ids to try, in order. The first follows the sequence, so that few records collide.
-    static func candidate(_ record: DataRecord, attempt: Int64) -> Int64 {
+    static func candidate(_ record: DataRecord, feed: Int64, attempt: Int64) -> Int64 {
         let first = first(at: record.writtenAt)
         guard attempt > 0 else { return first | record.sequence & mask }
         // Spread by a mix of the number of tries, so that runs of taken ids are left. A millisecond
         // that is full overflows into the next ones.
-        let mixed = (record.sequence &+ attempt) &* 0x5851_F42D_4C95_7F2D
+        let seed = record.sequence &+ feed &* 0x2545_F491_4F6C_DD1D &+ attempt
+        let mixed = (seed ^ seed >> 29) &* 0x5851_F42D_4C95_7F2D
         return first &+ (attempt / 16) << bits | (mixed >> 33) & mask
     }
 }

@@ -1,4 +1,5 @@
 package import AuthorityCore
+import Foundation
 import GRDB
 package import Gate
 package import Sessions
@@ -120,7 +121,8 @@ private struct ObjectReading: ObjectTables {
                 throw damagedData("board")
             }
             let record = try StoredRows.record(row, board, query.className)
-            found.append(ListedObject(place: place, object: DataObject(record)))
+            found.append(ListedObject(
+                place: place, object: DataObject(record), bytes: record.payload.count))
         }
         return found
     }
@@ -148,7 +150,8 @@ private struct ObjectReading: ObjectTables {
                 }
                 found.append(ListedObject(
                     place: ObjectPlace(time: row["place"], id: id.description),
-                    object: DataObject(id, of: query.className, try StoredRows.changed(row))))
+                    object: DataObject(id, of: query.className, try StoredRows.changed(row)),
+                    bytes: (row["members"] as Data?)?.count ?? 0))
             }
             return found
         }

@@ -127,7 +127,8 @@ extension SQLiteTables: DataTables {
                 var attempt: Int64 = 0
                 repeat {
                     try statement.run([
-                        RecordRowID.candidate(record, attempt: attempt), row.feed,
+                        RecordRowID.candidate(record, feed: row.feed, attempt: attempt),
+                        row.feed,
                         row.kind.rawValue, record.sequence, wait, app,
                         record.path.record?.description, payload,
                     ])

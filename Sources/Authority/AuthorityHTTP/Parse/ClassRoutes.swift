@@ -95,7 +95,8 @@ struct ClassRoutes: Sendable {
         let page = try await data.objects(search)
         guard !page.isPartial, !isSortedHere || page.objects.count <= Self.sortLimit else {
             throw WhereClause.bad("""
-                this query reads too many objects; name a shorter time with createdAt or updatedAt
+                this query reads too much; name a shorter time with createdAt or updatedAt, or a \
+                smaller limit
                 """)
         }
         var forms = page.objects.map { $0.parseForm(of: owner) }

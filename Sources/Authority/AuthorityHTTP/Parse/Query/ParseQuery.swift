@@ -116,6 +116,9 @@ struct ParseQuery: Sendable {
         guard let value = options[name] else { return nil }
         guard let number = value.asInteger ?? value.asString.flatMap(Int64.init), number >= 0
         else { throw WhereClause.bad("\(name) must be a number, 0 or more") }
+        guard name != "skip" || number <= ListSlice.most else {
+            throw WhereClause.bad("skip is at most \(ListSlice.most); name a range of createdAt")
+        }
         return Int(min(number, Int64(ListSlice.most)))
     }
 
