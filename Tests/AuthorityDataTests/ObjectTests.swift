@@ -203,4 +203,38 @@ struct ObjectTests {
         #expect((few.objects.count, few.isPartial) == (5, false))
         try await store.close()
     }
+
+    @Test("of more than 256 classes of a board are not kept", arguments: Stores.all)
+    func classes(stores: Stores) async throws {
+        let store = try await stores.make()
+        let first = try await store.keep((1...Int64(300)).map {
+            Given.record($0, at: .seconds($0), class: "C\($0)")
+        })
+        #expect((first.stored, first.crowded) == (256, 44))
+        let second = try await store.keep([
+            Given.record(301, class: "D"), Given.record(302, class: "C1"),
+            Given.record(1, board: Given.board(2), class: "D"),
+        ])
+        #expect((second.stored, second.crowded) == (2, 1))
+        try await store.close()
+    }
+
+    @Test("that were changed are read in pages, each once", arguments: Stores.all)
+    func changedPages(stores: Stores) async throws {
+        let store = try await stores.make()
+        _ = try await store.keep((1...Int64(100)).map {
+            Given.write(.update, "o\($0)", $0, at: .seconds($0 / 10))
+        })
+        for isDescending in [false, true] {
+            let page = try await store.objects(query {
+                ($0.order, $0.isDescending, $0.limit) = (.updatedAt, isDescending, 1000)
+                $0.matches = { _ in true }
+            })
+            #expect(page.objects.count == 100)
+            #expect(Set(page.objects.map(\.id)).count == 100)
+            let times = page.objects.map(\.updatedAt)
+            #expect(times == (isDescending ? times.sorted(by: >) : times.sorted()))
+        }
+        try await store.close()
+    }
 }

@@ -60,9 +60,14 @@ package struct KeepCount: Equatable, Sendable {
     package var stored = 0
     /// Records that were stored before.
     package var repeated = 0
+    /// Records that were not stored, because their board has `classLimit` other classes.
+    package var crowded = 0
 
-    package init(stored: Int = 0, repeated: Int = 0) {
-        (self.stored, self.repeated) = (stored, repeated)
+    /// The most classes of one board. Each costs something in every read.
+    package static let classLimit = 256
+
+    package init(stored: Int = 0, repeated: Int = 0, crowded: Int = 0) {
+        (self.stored, self.repeated, self.crowded) = (stored, repeated, crowded)
     }
 }
 

@@ -31,6 +31,8 @@ package enum UnkeptReason: String, Sendable, CaseIterable {
     case old
     /// The board has no owner, or its owner released it and kept none of its records.
     case ownerless = "no-owner"
+    /// Its board has `KeepCount.classLimit` other classes.
+    case crowded = "classes"
 }
 
 /// A message as a record without its owner, or the reason why it is none.

@@ -20,15 +20,19 @@ struct KeepBatch<Tables: DataTables> {
         let feeds = try tables.feeds(Set(new.map(\.feed)))
         var rows: [RecordRow] = []
         rows.reserveCapacity(new.count)
+        var stored: [OwnedRecord] = []
         for owned in new {
             guard let feed = feeds[owned.feed] else { continue }
+            stored.append(owned)
             rows.append(RecordRow(
                 feed: feed, kind: RecordKind(owned.record.path.operation), record: owned.record))
         }
         try tables.insert(rows)
         try rollUp(rows)
-        try change(new)
-        return KeepCount(stored: new.count, repeated: records.count - new.count)
+        try change(stored)
+        return KeepCount(
+            stored: stored.count, repeated: records.count - new.count,
+            crowded: new.count - stored.count)
     }
 
     private func unseen(_ records: [OwnedRecord]) throws(AuthorityError) -> [OwnedRecord] {
@@ -85,7 +89,17 @@ extension KeepBatch {
             || records.contains { $0.record.path.record?.creation != nil } ? records : []
         let writes = creates.isEmpty
             ? records.filter { $0.record.path.operation != .create } : creates
-        guard !writes.isEmpty else { return }
+        // Only so many objects are in memory at once, each up to `ObjectMembers.limit`.
+        var rest = writes[...]
+        while !rest.isEmpty {
+            try change(rest.prefix(Self.objectsAtOnce))
+            rest = rest.dropFirst(Self.objectsAtOnce)
+        }
+    }
+
+    private static var objectsAtOnce: Int { 32 }
+
+    private func change(_ writes: ArraySlice<OwnedRecord>) throws(AuthorityError) {
         var known = try tables.changed(Set(writes.compactMap(\.object)))
         var saved: [ObjectKey: ChangedObject?] = [:]
         var hidden: Set<ObjectKey> = []

@@ -45,6 +45,9 @@ struct ObjectList<Tables: ObjectTables> {
     private static var pageBytes: Int { 8 << 20 }
     /// The most content that one query examines.
     private static var examinedBytes: Int { 128 << 20 }
+    /// How long a query reads; then its page is partial. It holds one of few readers.
+    private static var timeLimit: Duration { .seconds(2) }
+    private let end = ContinuousClock.now + Self.timeLimit
 
     func page() throws(AuthorityError) -> ObjectPage {
         guard let matches = query.matches else { return try unfiltered() }
@@ -65,7 +68,7 @@ struct ObjectList<Tables: ObjectTables> {
             }
             if !query.counts, objects.count >= query.limit { break }
             guard examined < query.examined, examinedBytes < Self.examinedBytes,
-                pageBytes < Self.pageBytes
+                pageBytes < Self.pageBytes, ContinuousClock.now < end
             else {
                 isPartial = try merge.next(withContent: false) != nil
                 break
@@ -79,16 +82,19 @@ struct ObjectList<Tables: ObjectTables> {
     private func unfiltered() throws(AuthorityError) -> ObjectPage {
         var merge = Merge(query: query, tables: tables)
         var objects: [DataObject] = []
-        var (skipped, bytes) = (0, 0)
-        while objects.count < query.limit, bytes < Self.pageBytes,
-            let next = try merge.next(withContent: skipped >= query.skip)
-        {
+        var (skipped, bytes, examinedBytes) = (0, 0, 0)
+        var isPartial = false
+        while objects.count < query.limit {
+            isPartial = bytes >= Self.pageBytes || examinedBytes >= Self.examinedBytes
+                || ContinuousClock.now >= end
+            guard !isPartial, let next = try merge.next(withContent: skipped >= query.skip)
+            else { break }
+            examinedBytes += next.bytes
             if skipped < query.skip { skipped += 1 } else if let object = next.object {
                 objects.append(object)
                 bytes += next.bytes
             }
         }
-        var isPartial = bytes >= Self.pageBytes && objects.count < query.limit
         if isPartial { isPartial = try merge.next(withContent: false) != nil }
         return ObjectPage(
             objects: objects, count: query.counts ? try tables.count() : nil,
@@ -138,6 +144,23 @@ struct ObjectList<Tables: ObjectTables> {
                 ? first.place.time >= second.place.time : first.place.time <= second.place.time
             return isFirst ? created.take() : changed.take()
         }
+    }
+}
+
+extension ObjectQuery {
+    /// The bounds of `createdAt` and `updatedAt` in milliseconds. What is left after `place` begins
+    /// at its time, so an index finds it without reading what came before.
+    func times(after place: ObjectPlace?) -> [ClosedRange<Int64>] {
+        let all = Int64(0)...Int64.max
+        var times = [createdAt, updatedAt].map { bounds in
+            bounds.map { $0.lowerBound.milliseconds...$0.upperBound.milliseconds } ?? all
+        }
+        if let place {
+            let rest = isDescending ? 0...max(place.time, 0) : max(place.time, 0)...Int64.max
+            let index = order == .createdAt ? 0 : 1
+            times[index] = rest.clamped(to: times[index])
+        }
+        return times
     }
 }
 

@@ -32,7 +32,7 @@ enum ObjectMembers {
     /// The largest payload that is read as JSON. A larger one is a text.
     private static let payloadLimit = 1 << 20
     /// An update that makes an object larger than this is kept as a record only.
-    static let limit = 256 << 10
+    static let limit = 64 << 10
 
     /// Whether the store can read the members back: their bytes, values and depth have limits.
     static func canBeKept(_ members: [String: JSONValue]) -> Bool {

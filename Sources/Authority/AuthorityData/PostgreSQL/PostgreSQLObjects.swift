@@ -136,13 +136,10 @@ private struct PostgreSQLObjectTables: ObjectTables {
         AND f.updated_at BETWEEN $6 AND $7
         """
 
-    private var bounds: [SQLValue] {
-        [query.createdAt, query.updatedAt].flatMap { bounds -> [SQLValue] in
-            [
-                .integer(bounds?.lowerBound.milliseconds ?? 0),
-                .integer(bounds?.upperBound.milliseconds ?? .max),
-            ]
-        }
+    private var bounds: [SQLValue] { bounds(after: nil) }
+
+    private func bounds(after place: ObjectPlace?) -> [SQLValue] {
+        query.times(after: place).flatMap { [.integer($0.lowerBound), .integer($0.upperBound)] }
     }
 
     func changed(
@@ -155,7 +152,7 @@ private struct PostgreSQLObjectTables: ObjectTables {
                 AND ($8::bigint IS NULL
                     OR (\(column), f.object) \(sign) ($8::bigint, $9::text COLLATE "C"))
             ORDER BY \(column) \(order), f.object \(order) LIMIT $10
-            """, values + bounds + [
+            """, values + bounds(after: place) + [
                 place.map { .integer($0.time) } ?? .null, place.map { .text($0.id) } ?? .null,
                 .integer(Int64(limit)),
             ])

@@ -99,9 +99,15 @@ extension PostgreSQLTables: DataTables {
                     AS g(owner text, board text, class text)
             ), made AS (
                 INSERT INTO data_feeds (owner, board, class)
-                SELECT owner, board, class FROM given g WHERE NOT EXISTS (
-                    SELECT 1 FROM data_feeds f WHERE f.owner = g.owner AND f.board = g.board
-                        AND f.class = g.class)
+                SELECT owner, board, class FROM (
+                    SELECT g.*, row_number() OVER (
+                        PARTITION BY g.owner, g.board ORDER BY g.class) AS place
+                    FROM given g WHERE NOT EXISTS (
+                        SELECT 1 FROM data_feeds f WHERE f.owner = g.owner
+                            AND f.board = g.board AND f.class = g.class)
+                ) AS n WHERE place + (
+                    SELECT count(*) FROM data_feeds f
+                    WHERE f.owner = n.owner AND f.board = n.board) <= \(KeepCount.classLimit)
                 RETURNING id, owner, board, class
             )
             SELECT id, owner, board, class FROM made

@@ -141,7 +141,7 @@ private struct ObjectReading: ObjectTables {
                 ORDER BY \(column) \(order), object \(order) LIMIT ?10
                 """)
             statement.setUncheckedArguments(StatementArguments(
-                values + bounds + [place?.time, place?.id, limit]))
+                values + bounds(after: place) + [place?.time, place?.id, limit]))
             let rows = try Row.fetchCursor(statement)
             var found: [ListedObject] = []
             while let row = try rows.next() {
@@ -157,10 +157,10 @@ private struct ObjectReading: ObjectTables {
         }
     }
 
-    private var bounds: [(any DatabaseValueConvertible)?] {
-        [query.createdAt, query.updatedAt].flatMap { bounds in
-            [bounds?.lowerBound.milliseconds ?? 0, bounds?.upperBound.milliseconds ?? .max]
-        }
+    private var bounds: [(any DatabaseValueConvertible)?] { bounds(after: nil) }
+
+    private func bounds(after place: ObjectPlace?) -> [(any DatabaseValueConvertible)?] {
+        query.times(after: place).flatMap { [$0.lowerBound, $0.upperBound] }
     }
 
     func count() throws(AuthorityError) -> Int {

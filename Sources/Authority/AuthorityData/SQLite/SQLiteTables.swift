@@ -59,14 +59,22 @@ extension SQLiteTables: DataTables {
     func feeds(_ keys: Set<FeedKey>) throws(AuthorityError) -> [FeedKey: Int64] {
         var found: [FeedKey: Int64] = [:]
         for key in keys {
-            let id = if let known = cache.feeds[key] { known } else { try feed(key) }
+            guard let id = if let known = cache.feeds[key] { known } else { try feed(key) }
+            else { continue }
             (found[key], cache.feeds[key]) = (id, id)
         }
         return found
     }
 
-    private func feed(_ key: FeedKey) throws(AuthorityError) -> Int64 {
+    /// Nil if the board has too many classes.
+    private func feed(_ key: FeedKey) throws(AuthorityError) -> Int64? {
         if let known = try find(key) { return known }
+        let count: Int64 = try with(
+            "SELECT count(*) AS n FROM feeds WHERE owner = ? AND board = ?"
+        ) { statement in
+            try statement.first([key.owner.description, key.board.description])?["n"] ?? Int64(0)
+        }
+        guard count < KeepCount.classLimit else { return nil }
         return try with("INSERT INTO feeds (owner, board, class) VALUES (?, ?, ?)") { statement in
             try statement.run([
                 key.owner.description, key.board.description, key.className.description,

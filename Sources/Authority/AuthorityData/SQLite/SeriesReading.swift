@@ -93,7 +93,7 @@ private struct SeriesReading {
             WHERE r.id >= ?2 AND r.id < ?3 AND r.object IS ?4
             """)
         statement.setUncheckedArguments([
-            feed, range.since << RecordRowID.bits,
+            feed, min(range.since, RecordRowID.latest) << RecordRowID.bits,
             min(range.until, RecordRowID.latest) << RecordRowID.bits, query.record?.description,
         ])
         let rows = try Row.fetchCursor(statement)

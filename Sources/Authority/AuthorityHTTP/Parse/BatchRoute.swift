@@ -19,6 +19,8 @@ struct BatchRoute: Sendable {
     let mount: String
 
     private static let limit = 50
+    /// The size of all answers after which no further request of the batch runs.
+    private static let byteLimit = 8 << 20
 
     /// Room for fifty small requests. The body is read before the caller is known.
     private static let bodyLimit = 64 * 1024
@@ -50,10 +52,13 @@ struct BatchRoute: Sendable {
         }
         var results: [JSONValue] = []
         var fault: String?
+        var bytes = 0
         for part in parts {
-            let answer = await self.answer(part)
+            let answer = bytes < Self.byteLimit ? await self.answer(part) : .tooMuch
             fault = fault ?? answer.fault
             results.append(Self.result(answer))
+            // Queries of data may have large answers, and all are in memory.
+            bytes += results.last?.bytes.count ?? 0
         }
         var answer = Answer(list: results)
         answer.fault = fault

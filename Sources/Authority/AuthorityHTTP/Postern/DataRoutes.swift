@@ -14,7 +14,7 @@ struct DataRoutes: Sendable {
     static let limit = 1000
     private static let payloadLimit = 1 << 20
     /// How many records are in memory at once, each up to 256 KiB.
-    private static let step = 8
+    private static let step = 128
 
     var routes: [HTTPRoute] { [HTTPRoute(.get, "/boards/:iid/records", .session(records))] }
 
@@ -62,8 +62,13 @@ struct DataRoutes: Sendable {
         var bytes = 0
         while page.count < Self.limit, bytes < Self.payloadLimit {
             let found = try await data.records(query)
-            page += found
-            bytes += found.reduce(0) { $0 + $1.payload.count }
+            for record in found {
+                guard page.count < Self.limit, bytes < Self.payloadLimit else {
+                    return (page, true)
+                }
+                page.append(record)
+                bytes += record.payload.count
+            }
             guard found.count == Self.step, let last = found.last else { return (page, false) }
             query.after = RecordPosition(last)
         }

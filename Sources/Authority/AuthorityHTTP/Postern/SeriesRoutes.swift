@@ -13,7 +13,7 @@ struct SeriesRoutes: Sendable {
     /// Nil: the authority keeps no data.
     let data: (any DataStore)?
 
-    private static let pointLimit = 2000
+    fileprivate static let pointLimit = 2000
     private static let defaultPoints = 500
 
     var routes: [HTTPRoute] {
@@ -118,9 +118,14 @@ extension [SeriesBucket] {
     fileprivate func columns(since: Timestamp, step: BucketWidth) -> [String: JSONValue] {
         let width = step.milliseconds
         let start = first?.start.milliseconds ?? since.milliseconds / width * width
-        let length = last.map { Int(($0.start.milliseconds - start) / width) + 1 } ?? 0
-        var slots = [SeriesBucket?](repeating: nil, count: length)
-        for bucket in self { slots[Int((bucket.start.milliseconds - start) / width)] = bucket }
+        let length = last.map { ($0.start.milliseconds - start) / width + 1 } ?? 0
+        // One bucket more than fits into the span, see `BucketWidth`.
+        var slots = [SeriesBucket?](
+            repeating: nil, count: Int(Swift.min(length, Int64(SeriesRoutes.pointLimit) + 1)))
+        for bucket in self {
+            let index = Int((bucket.start.milliseconds - start) / width)
+            if slots.indices.contains(index) { slots[index] = bucket }
+        }
         func column(_ value: (SeriesBucket) -> Double) -> JSONValue {
             .array(slots.map { $0.map(value).map { $0.isFinite ? .number($0) : .null } ?? .null })
         }

@@ -84,6 +84,9 @@ extension Answer {
     static let unauthorized = Answer(.forbidden, ["error": .string("unauthorized")])
 
     static let noRoute = Answer(.notFound, Refusal(.notFound, "this route does not exist"))
+    /// For a request of a batch whose answers are too large already.
+    static let tooMuch = Answer(
+        .contentTooLarge, Refusal(.tooLarge, "the answers of this batch have more than 8 MiB"))
 
     static func noMethod(allowed: [HTTPRequest.Method]) -> Answer {
         var answer = Answer(

@@ -207,6 +207,7 @@ struct DataReader: Sendable {
             unkept[.ownerless, default: 0] += found.count - records.count
         }
         let count = records.isEmpty ? KeepCount() : try await data.keep(records)
+        if count.crowded > 0 { unkept[.crowded, default: 0] += count.crowded }
         tally.note(count)
         tally.note(unkept)
     }
