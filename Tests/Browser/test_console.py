@@ -236,7 +236,7 @@ def test_others_see_neither_users_nor_the_log(house, phone, board):
     phone.log_in(house.user("tim"))
     browser = phone.browser
     browser.wait("nav", "Sessions")
-    assert browser.text("nav").split() == ["Boards", "Sessions"]
+    assert browser.text("nav").split() == ["Boards", "Sessions", "Consumers"]
     browser.go("/#/users")
     browser.wait("h1", "Boards")
     assert "No board is paired yet" in browser.wait("main", "No board").text
