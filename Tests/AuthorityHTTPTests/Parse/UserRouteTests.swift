@@ -29,7 +29,7 @@ struct UserRouteTests {
         }
     }
 
-    @Test("sign up whoever has no session, with e-mail and own fields", arguments: [
+    @Test("sign up a person without a session, with e-mail and own fields", arguments: [
         (#"{"username":"eve","password":"password"}"#, 201, "sign up eve from 127.0.0.1"),
         (#"{"username":"eve","password":"p","isAdministrator":false,"mayClaim":null,"#
             + #""authData":{"anonymous":null},"enabled":true,"_ClientVersion":"js5.3.0"}"#, 201,

@@ -4,7 +4,7 @@ import Sessions
 import Testing
 import Wire
 
-/// Whom a board's records belong to.
+/// The owner of a board's records.
 @Suite("A record's owner")
 struct RecordOwnerTests {
     private func owner(

@@ -10,7 +10,7 @@ package struct RecordOrigin: Hashable, Sendable {
     }
 }
 
-/// The users whom the records of a board and session may belong to.
+/// The users who may own the records of a board and session.
 package struct RecordOwners: Equatable, Sendable {
     /// The board's present owner. Nil if it was released.
     package let present: UserID?
@@ -22,7 +22,7 @@ package struct RecordOwners: Equatable, Sendable {
         (self.present, self.ofSession) = (present, ofSession)
     }
 
-    /// Whom the records belong to. The session decides, because a record may arrive after the board
+    /// The owner of the records. The session decides, because a record may arrive after the board
     /// has another owner.
     package var owner: UserID? { ofSession ?? present }
 
