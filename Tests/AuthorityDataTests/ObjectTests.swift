@@ -237,4 +237,42 @@ struct ObjectTests {
         }
         try await store.close()
     }
+
+    @Test("of other owners, and of the owner of a released board, do not change by its writes",
+          arguments: Stores.all)
+    func foreign(stores: Stores) async throws {
+        let store = try await stores.make()
+        let second = Given.board(2)
+        _ = try await store.keep([
+            Given.record(1, #"{"n":1}"#), Given.record(2, #"{"n":2}"#),
+            Given.write(.update, "lamp", 3, #"{"n":3}"#),
+            Given.write(.update, "\(Given.id(9, second))", 4, #"{"on":true}"#),
+        ])
+        let before = try await store.objects(query()).objects
+        #expect(before.count == 4)
+        let (id, lamp) = ("\(Given.id(1))", "lamp")
+        _ = try await store.keep([
+            Given.write(.update, id, 1, at: .seconds(1), board: second, owner: Given.bob),
+            Given.write(.delete, id, 2, at: .seconds(2), board: second, owner: Given.bob),
+            Given.write(.delete, lamp, 3, at: .seconds(2), board: second, owner: Given.bob),
+        ])
+        #expect(try await store.objects(query()).objects == before)
+        let former = [
+            Given.write(.update, id, 4, #"{"n":7}"#, at: .seconds(3), board: second),
+            Given.write(.delete, id, 5, at: .seconds(4), board: second),
+            Given.write(.delete, lamp, 6, at: .seconds(4), board: second),
+            Given.record(7, #"{"n":8}"#, at: .seconds(5), board: second),
+            // The creation of an object that was updated before.
+            Given.record(9, #"{"n":9}"#, at: .seconds(-1), board: second),
+        ].map { OwnedRecord(owner: $0.owner, record: $0.record, isOfFormerOwner: true) }
+        #expect(try await store.keep(former) == KeepCount(stored: 5))
+        let after = try await store.objects(query()).objects
+        #expect(Dictionary(grouping: after, by: \.id).mapValues { $0.map(\.members) } == [
+            Given.id(1): [["n": .integer(1)]], Given.id(2): [["n": .integer(2)]],
+            RecordID("lamp")!: [["n": .integer(3)]],
+            Given.id(7, second): [["n": .integer(8)]],
+            Given.id(9, second): [["n": .integer(9), "on": .bool(true)]],
+        ])
+        try await store.close()
+    }
 }

@@ -174,8 +174,8 @@ package protocol BoardTable {
     ) throws(AuthorityError)
     /// Every board with a client at the broker.
     func boardsWithLogin() throws(AuthorityError) -> [InstallationID]
-    /// For each origin of records: the board's present owner, and the user of the session if it
-    /// lives or lived on that board. An unknown board is absent. One query for all.
+    /// For each origin of records: the board's present owner, and the session if it lives or
+    /// lived on that board. An unknown board is absent. One query for all.
     func owners(
         of origins: [RecordOrigin]
     ) throws(AuthorityError) -> [RecordOrigin: RecordOwners]

@@ -11,7 +11,7 @@ struct RecordOwnerTests {
         _ board: BoardDouble, _ session: ObjectID, _ house: House, _ data: MemoryDataStore
     ) async throws -> UserID? {
         let origin = RecordOrigin(board: board.installation, session: session)
-        return try await house.authority.owners(of: [origin], keptIn: data)[origin]
+        return try await house.authority.owners(of: [origin], keptIn: data)[origin]?.owner
     }
 
     private func record(of board: BoardDouble, owner: Caller) throws -> OwnedRecord {
@@ -77,5 +77,46 @@ struct RecordOwnerTests {
         let second = try await house.provisioned(try board.pairedAnew(), by: eve)
         #expect(try await owner(board, first.session, house, data) == ada.user.objectID)
         #expect(try await owner(board, second.session, house, data) == eve.user.objectID)
+    }
+
+    @Test("is a former one only for records of before the session's end that arrive soon after it")
+    func ended() async throws {
+        let (house, data) = (try await House(), MemoryDataStore())
+        let ada = try await house.login()
+        let eve = try await house.addUser("eve")
+        let board = try BoardDouble()
+        let first = try await house.provisioned(board, by: ada)
+        _ = try await data.keep([record(of: board, owner: ada)])
+        house.clock.advance(.seconds(100))
+        let end = house.clock.now
+        try await house.authority.release(board.installation, by: ada)
+        house.clock.advance(.seconds(100))
+        func owned(
+            _ writtenAt: Timestamp, by session: ObjectID, after span: Duration = .seconds(200)
+        ) async throws -> OwnedRecord? {
+            let origin = RecordOrigin(board: board.installation, session: session)
+            let owners = try await house.authority.owners(of: [origin], keptIn: data)[origin]
+            let known = try record(of: board, owner: ada).record
+            return owners?.owned(DataRecord(
+                board: known.board, sequence: 2, path: known.path, app: known.app,
+                writtenAt: writtenAt, receivedAt: end + span, payload: []))
+        }
+        func check() async throws {
+            for time in [end - .seconds(50), end] {
+                let late = try #require(try await owned(time, by: first.session))
+                #expect(late.owner == ada.user.objectID)
+                #expect(late.isOfFormerOwner)
+            }
+            #expect(try await owned(end + .milliseconds(1), by: first.session) == nil)
+            let day = Duration.seconds(86_400)
+            #expect(try await owned(end, by: first.session, after: day * 2) != nil)
+            #expect(try await owned(end, by: first.session, after: day * 3) == nil)
+        }
+        try await check()
+        let second = try await house.provisioned(try board.pairedAnew(), by: eve)
+        try await check()
+        let own = try #require(try await owned(end + .seconds(150), by: second.session))
+        #expect(own.owner == eve.user.objectID)
+        #expect(!own.isOfFormerOwner)
     }
 }

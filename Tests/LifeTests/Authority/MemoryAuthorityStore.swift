@@ -150,10 +150,13 @@ extension MemoryTransaction {
         var owners: [RecordOrigin: RecordOwners] = [:]
         for origin in origins {
             guard let board = board(origin.board) else { continue }
-            let session = session(origin.session)
+            let row = tables.sessions[origin.session]
+            let session = row?.record.board == origin.board ? row : nil
             owners[origin] = RecordOwners(
                 present: board.released ? nil : board.owner,
-                ofSession: session?.board == origin.board ? session?.session.user : nil)
+                session: session.map { row in
+                    RecordSession(user: row.record.session.user, endedAt: row.endedAt)
+                })
         }
         return owners
     }

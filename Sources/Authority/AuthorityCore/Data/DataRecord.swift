@@ -40,8 +40,12 @@ package struct DataRecord: Equatable, Sendable {
 package struct OwnedRecord: Equatable, Sendable {
     package let owner: UserID
     package let record: DataRecord
+    /// Whether the owner released the board since. Then the record updates and deletes no object:
+    /// somebody else may have the board, and an object may be of another board of the owner.
+    package let isOfFormerOwner: Bool
 
-    package init(owner: UserID, record: DataRecord) {
+    package init(owner: UserID, record: DataRecord, isOfFormerOwner: Bool = false) {
         (self.owner, self.record) = (owner, record)
+        self.isOfFormerOwner = isOfFormerOwner
     }
 }

@@ -29,7 +29,7 @@ struct KeepBatch<Tables: DataTables> {
         }
         try tables.insert(rows)
         try rollUp(rows)
-        try change(stored)
+        try change(stored.filter(\.mayChangeObjects))
         return KeepCount(
             stored: stored.count, repeated: records.count - new.count,
             crowded: new.count - stored.count)
@@ -143,6 +143,11 @@ extension OwnedRecord {
         FeedKey(owner: owner, board: record.board, className: record.path.className)
     }
 
+    /// A creation changes no other object than its own.
+    fileprivate var mayChangeObjects: Bool {
+        !isOfFormerOwner || record.path.operation == .create
+    }
+
     /// The object that it writes.
     fileprivate var object: ObjectKey? {
         let id = record.path.record
@@ -155,7 +160,8 @@ extension OwnedRecord {
         guard record.writtenAt - record.receivedAt > .seconds(86_400) else { return self }
         return OwnedRecord(owner: owner, record: DataRecord(
             board: record.board, sequence: record.sequence, path: record.path, app: record.app,
-            writtenAt: record.receivedAt, receivedAt: record.receivedAt, payload: record.payload))
+            writtenAt: record.receivedAt, receivedAt: record.receivedAt,
+            payload: record.payload), isOfFormerOwner: isOfFormerOwner)
     }
 }
 

@@ -201,7 +201,7 @@ struct DataReader: Sendable {
         let owners = try await authority.owners(
             of: Set(found.map(\.origin)), keptIn: data)
         let records = found.compactMap { record, origin in
-            owners[origin].map { OwnedRecord(owner: $0, record: record) }
+            owners[origin]?.owned(record)
         }
         if records.count < found.count {
             unkept[.ownerless, default: 0] += found.count - records.count

@@ -134,7 +134,7 @@ extension StoreTransaction {
         let queries = origins.map { origin in
             query(
                 """
-                SELECT owner, released, user_id FROM boards LEFT JOIN sessions
+                SELECT owner, released, user_id, ended_at FROM boards LEFT JOIN sessions
                     ON sessions.id = ? AND sessions.installation_id = boards.id
                     AND sessions.device_key IS NOT NULL
                 WHERE boards.id = ?
@@ -150,9 +150,11 @@ extension StoreTransaction {
         for (origin, rows) in zip(origins, found) {
             guard let row = rows.first else { continue }
             let isReleased: Bool = try row.value("released")
+            let user = try row.parsedOptional("user_id", UserID.init)
+            let endedAt = try row.optionalTime("ended_at")
             owners[origin] = RecordOwners(
                 present: isReleased ? nil : try row.parsed("owner", UserID.init),
-                ofSession: try row.parsedOptional("user_id", UserID.init))
+                session: user.map { RecordSession(user: $0, endedAt: endedAt) })
         }
         return owners
     }
