@@ -225,14 +225,26 @@ class BoardPlayer:
 
     # What it hears.
 
-    def wait_held(self, timeout: float = 20.0) -> Held:
-        return until(lambda: self.held, f"{self.name} to be provisioned", timeout)
+    def wait_held(self, timeout: float = 30.0) -> Held:
+        return self._wait(
+            lambda: self.held, f"{self.name} to be provisioned", timeout)
 
     def wait_opened(self, type_: str, *, since: int = 0, timeout: float = 15.0) -> dict:
-        return until(
+        return self._wait(
             lambda: next((m for m in self.opened[since:] if m["type"] == type_), None),
-            f"{self.name} to hear {type_}", timeout,
-        )
+            f"{self.name} to hear {type_}", timeout)
+
+    def _wait(self, condition, what: str, timeout: float):
+        """Connects again, as every board does: where the broker asks, a changed login ends the
+        connection that is there, and on a busy machine the board may have come back before."""
+        def found():
+            heard = condition()
+            if not heard and self.link is not None and not self.link.is_up:
+                self.connect(timeout)
+            return heard
+
+        return until(found, what, timeout, lambda: f"connected: {self.link and self.link.is_up}, "
+                     f"opened {len(self.opened)}, unopened {len(self.unopened)}")
 
     def _heard(self, message: link.Message) -> None:
         if not message.payload:
