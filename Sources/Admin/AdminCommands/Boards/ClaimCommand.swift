@@ -128,6 +128,7 @@ struct ClaimCommand: Verb {
         case .cancelled: throw .failed(layer: "authority", text: "the claim was cancelled")
         }
     }
+
     /// When the session ends: at a known time, some time after the board was last heard, or both.
     private func whenItEnds(
         _ row: SessionRow, _ client: AuthorityClient, _ surroundings: CommandEnvironment
@@ -146,7 +147,7 @@ extension AuthorityClient {
     /// Asks every half second until the board has answered or the wait has ended. If the authority
     /// cannot be reached, it keeps asking.
     ///
-    /// Calls `explain` once if the board has not answered after `late`.
+    /// Calls `explain` once if the authority says after `late` that the board has not answered.
     func follow(
         _ claim: ClaimRow, for wait: Duration, late: Duration? = nil,
         explain: () -> Void = {}
@@ -161,14 +162,15 @@ extension AuthorityClient {
             } catch {
                 break
             }
-            if let due = explainAt, SystemClock.monotonic > due {
-                explainAt = nil
-                explain()
-            }
             do throws(CommandFailure) {
                 last = try ClaimRow(answer: try await own(.get, "/claims/\(claim.id)"))
             } catch {
                 guard case .offline = error else { throw error }
+            }
+            // Only after asking: on a slow machine the board may have answered long before.
+            if last.state == .sent, let due = explainAt, SystemClock.monotonic > due {
+                explainAt = nil
+                explain()
             }
         }
         return last
