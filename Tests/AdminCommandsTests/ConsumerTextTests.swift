@@ -82,8 +82,8 @@ struct ConsumerLinesTests {
 
     @Test("take no text that would be a line of its own", arguments: ["a\n-t #", "a\u{1b}[2J"])
     func hostile(text: String) throws {
-        #expect((try? made("mqtt://h", topics: [text]))?.uri == nil)
-        #expect((try? made("mqtt://h", password: text))?.uri == nil)
+        #expect((try? made("mqtt://h", topics: [text]))?.login.uri == nil)
+        #expect((try? made("mqtt://h", password: text))?.login.uri == nil)
     }
 
     @Test("are JSON with the agreed members, and others only if they have a value")

@@ -3,7 +3,8 @@ import MQTT
 import Sessions
 import Wire
 
-/// The broker login that an authority gives to a user, with the data for the connection.
+/// A broker login that an authority gives to a user, or to a program of the user, with the data for
+/// the connection.
 struct ConsumerLogin: Sendable {
     let uri: BrokerURI
     let clientID: String
@@ -17,7 +18,8 @@ struct ConsumerLogin: Sendable {
         self = try decoding { () throws(WireError) in try ConsumerLogin(json: answer) }
     }
 
-    private init(json: JSONObject) throws(WireError) {
+    /// `filters` is the member with the topic filters.
+    init(json: JSONObject, filters: String = "filters") throws(WireError) {
         let address = try json.string("uri")
         do throws(BrokerURI.ParseError) {
             uri = try BrokerURI(address)
@@ -28,12 +30,7 @@ struct ConsumerLogin: Sendable {
         username = try json.string("username")
         password = try json.parsed("password") { SecretBytes(Array($0.utf8)) }
         ca = try json.optional("ca") { $0.asString }
-        var filters: [String] = []
-        for value in try json.required("filters", { $0.asArray }) {
-            guard let filter = value.asString else { throw .mistyped("filters") }
-            filters.append(filter)
-        }
-        self.filters = filters
+        self.filters = try json.required(filters) { $0.texts }
     }
 
     /// The options of the connection. The CA is written to the profile's folder: TLS reads a file.
@@ -58,6 +55,15 @@ struct ConsumerLogin: Sendable {
             options.tls.caFile = file
         }
         return options
+    }
+}
+
+extension JSONValue {
+    /// Nil unless this is an array of texts.
+    var texts: [String]? {
+        guard let values = asArray else { return nil }
+        let texts = values.compactMap(\.asString)
+        return texts.count == values.count ? texts : nil
     }
 }
 

@@ -6,6 +6,7 @@ import Wire
 /// The password is in files only, never in a command line.
 struct ConsumerLines {
     private let made: MadeConsumer
+    private var login: ConsumerLogin { made.login }
     /// For the examples: a board of the consumer, and a class.
     private let board: String
     private let className: String
@@ -19,15 +20,15 @@ struct ConsumerLines {
 
     func all(_ times: TimeText) -> [String] {
         let parts = [
-            login(times), authority, mosquitto, homeAssistant, nodeRED, telegraf,
+            account(times), authority, mosquitto, homeAssistant, nodeRED, telegraf,
         ]
         return Array(parts.filter { !$0.isEmpty }.joined(separator: [""]))
     }
 
-    private func login(_ times: TimeText) -> [String] {
+    private func account(_ times: TimeText) -> [String] {
         var lines = [
-            "uri          \(made.uri)", "client id    \(made.clientID)",
-            "username     \(made.username)", "password     \(made.password)",
+            "uri          \(login.uri)", "client id    \(login.clientID)",
+            "username     \(login.username)", "password     \(made.password)",
         ]
         for (index, topic) in made.topics.enumerated() {
             lines.append((index == 0 ? "topics       " : "             ") + topic)
@@ -39,14 +40,14 @@ struct ConsumerLines {
 
     /// The CA as it is to be saved.
     private var authority: [String] {
-        guard let ca = made.ca else { return [] }
+        guard let ca = login.ca else { return [] }
         return ["# The CA to trust. Save it as \(Self.caFile):"]
             + ca.split(separator: "\n").map { Printable.line(String($0)) }
     }
 
-    private var isEncrypted: Bool { made.uri.scheme == .mqtts }
+    private var isEncrypted: Bool { login.uri.scheme == .mqtts }
 
-    private var host: String { made.uri.host }
+    private var host: String { login.uri.host }
 
     /// Source: mosquitto_sub(1), Config File.
     private var mosquitto: [String] {
@@ -54,11 +55,11 @@ struct ConsumerLines {
         var lines = [
             "# mosquitto_sub: save these lines as \(folder)/mosquitto_sub (mode 600), then run",
             "#   XDG_CONFIG_HOME=\(folder) mosquitto_sub -v",
-            "-h \(host)", "-p \(made.uri.port)", "-i \(made.clientID)", "-u \(made.username)",
+            "-h \(host)", "-p \(login.uri.port)", "-i \(login.clientID)", "-u \(login.username)",
             "-P \(made.password)", "-q 1",
         ]
         if isEncrypted {
-            lines.append(made.ca == nil ? "--capath /etc/ssl/certs" : "--cafile \(Self.caFile)")
+            lines.append(login.ca == nil ? "--capath /etc/ssl/certs" : "--cafile \(Self.caFile)")
         }
         return lines + made.topics.map { "-t \($0)" }
     }
@@ -66,11 +67,11 @@ struct ConsumerLines {
     private var homeAssistant: [String] {
         var lines = [
             "# Home Assistant: add the integration MQTT, and open its advanced options:",
-            "#   broker \(host), port \(made.uri.port), client ID \(made.clientID),",
+            "#   broker \(host), port \(login.uri.port), client ID \(login.clientID),",
             "#   user name and password as above",
         ]
         if isEncrypted {
-            lines.append(made.ca == nil
+            lines.append(login.ca == nil
                 ? "#   broker certificate validation: automatic"
                 : "#   broker certificate validation: custom, with \(Self.caFile)")
         }
@@ -95,10 +96,10 @@ struct ConsumerLines {
         let broker: [String: JSONValue] = [
             "id": .string("postern-broker"), "type": .string("mqtt-broker"),
             "name": .string("Postern"), "broker": .string(host),
-            "port": .string("\(made.uri.port)"), "clientid": .string(made.clientID),
+            "port": .string("\(login.uri.port)"), "clientid": .string(login.clientID),
             "usetls": .bool(isEncrypted), "protocolVersion": .string("5"),
             "credentials": .object([
-                "user": .string(made.username), "password": .string(made.password),
+                "user": .string(login.username), "password": .string(made.password),
             ]),
         ]
         let inputs = made.topics.enumerated().map { index, topic in
@@ -108,7 +109,7 @@ struct ConsumerLines {
                 "broker": .string("postern-broker"), "wires": .array([.array([])]),
             ])
         }
-        let trust = made.ca.map { _ in
+        let trust = login.ca.map { _ in
             ["# Then give the broker node a TLS configuration with \(Self.caFile)."]
         } ?? []
         return ["# Node-RED: menu, Import, paste this:"]
@@ -122,12 +123,12 @@ struct ConsumerLines {
         var lines = [
             "# Telegraf: in /etc/telegraf/telegraf.d/postern.conf (mode 640, group telegraf):",
             "[[inputs.mqtt_consumer]]",
-            "  servers = [\"\(isEncrypted ? "ssl" : "tcp")://\(name):\(made.uri.port)\"]",
+            "  servers = [\"\(isEncrypted ? "ssl" : "tcp")://\(name):\(login.uri.port)\"]",
             "  topics = [\(data.map { "\"\($0)\"" }.joined(separator: ", "))]",
-            "  client_id = \"\(made.clientID)\"", "  username = \"\(made.username)\"",
+            "  client_id = \"\(login.clientID)\"", "  username = \"\(login.username)\"",
             "  password = \"\(made.password)\"", "  qos = 1", "  data_format = \"json\"",
         ]
-        if made.ca != nil { lines.append("  tls_ca = \"/etc/telegraf/\(Self.caFile)\"") }
+        if login.ca != nil { lines.append("  tls_ca = \"/etc/telegraf/\(Self.caFile)\"") }
         return lines
     }
 }

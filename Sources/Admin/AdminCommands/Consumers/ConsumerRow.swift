@@ -37,56 +37,36 @@ struct ConsumerRow: Sendable {
 /// A consumer that was just made, with all that its program needs.
 struct MadeConsumer: Sendable {
     let name: String
-    let uri: BrokerURI
-    let clientID: String
-    let username: String
-    let password: String
-    let topics: [String]
-    /// CA certificates, PEM.
-    let ca: String?
+    let login: ConsumerLogin
     let fingerprint: String?
     let until: Timestamp?
 
     init(json: JSONObject) throws(WireError) {
         name = try json.string("name")
-        let address = try json.string("uri")
-        do throws(BrokerURI.ParseError) {
-            uri = try BrokerURI(address)
-        } catch {
-            throw .mistyped("uri")
-        }
-        clientID = try json.string("clientId")
-        username = try json.string("username")
-        password = try json.string("password")
-        topics = try json.required("topics") { $0.texts }
-        ca = try json.optional("ca") { $0.asString }
+        login = try ConsumerLogin(json: json, filters: "topics")
         fingerprint = try json.optional("fingerprint") { $0.asString }
         until = try json.optional("until") { $0.asInteger.flatMap(Timestamp.init(seconds:)) }
         // They are pasted into files of other programs, so a line end would be another option.
-        for text in [clientID, username, password] + topics {
+        for text in [login.clientID, login.username, password] + topics {
             guard Printable.line(text) == text else { throw .mistyped("topics") }
         }
     }
 
+    var topics: [String] { login.filters }
+
+    /// To be shown once.
+    var password: String { String(decoding: login.password.reveal(), as: UTF8.self) }
+
     /// The last three members are there only if they have a value.
     var json: JSONValue {
         var members: [String: JSONValue] = [
-            "uri": .string(uri.description), "clientId": .string(clientID),
-            "username": .string(username), "password": .string(password),
+            "uri": .string(login.uri.description), "clientId": .string(login.clientID),
+            "username": .string(login.username), "password": .string(password),
             "topics": .array(topics.map(JSONValue.string)),
         ]
-        members["ca"] = ca.map(JSONValue.string)
+        members["ca"] = login.ca.map(JSONValue.string)
         members["fingerprint"] = fingerprint.map(JSONValue.string)
         members["until"] = until.map(JSONValue.time)
         return .object(members)
-    }
-}
-
-extension JSONValue {
-    /// Nil unless this is an array of texts.
-    fileprivate var texts: [String]? {
-        guard let values = asArray else { return nil }
-        let texts = values.compactMap(\.asString)
-        return texts.count == values.count ? texts : nil
     }
 }
