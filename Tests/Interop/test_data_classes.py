@@ -1,12 +1,17 @@
 """What boards wrote, as Parse's clients query it and as `postern export` prints it."""
 
 import csv
+import http.client
+import http.server
 import io
 import json
+import socket
+import threading
 import urllib.parse
 
 import pytest
 
+from bench.house import Person
 from bench.waiting import until
 from conftest import assert_nothing_leaked
 from house_fixtures import Measure, house, house_settings, measure  # noqa: F401, fixtures
@@ -166,6 +171,89 @@ def test_an_export_of_many_records_comes_in_pages(house, owner):  # noqa: F811
                          limit=0)["count"] == 60, "the records to be kept", 60)
     lines = owner.must("export", "--board", board.iid, "--format", "jsonl").splitlines()
     assert [json.loads(line)["seq"] for line in lines] == list(range(1, 61))
+
+
+class FaultyProxy(http.server.ThreadingHTTPServer):
+    """Passes requests on. Each request for records meets the next of its faults, if one is left."""
+
+    daemon_threads = True
+
+    def __init__(self, target: int, faults: list[str]):
+        super().__init__(("127.0.0.1", 0), FaultyHandler)
+        self.target, self.faults, self.met = target, list(faults), []
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+class FaultyHandler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        fault = ""
+        if "/records" in self.path and self.server.faults:
+            fault = self.server.faults.pop(0)
+            self.server.met.append(fault)
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if fault == "busy":
+            return self.answer(503, b"busy", {"Retry-After": "1"})
+        if fault == "gone":
+            return self.cut()
+        onward = http.client.HTTPConnection("127.0.0.1", self.server.target, timeout=60)
+        headers = {k: v for k, v in self.headers.items() if k.lower() != "host"}
+        onward.request(self.command, self.path, body or None, headers)
+        answer = onward.getresponse()
+        text = answer.read()
+        onward.close()
+        self.answer(answer.status, text, {}, len(text) // 2 if fault == "cut" else None)
+
+    do_POST = do_GET
+
+    def answer(self, status: int, body: bytes, headers: dict, only: int | None = None) -> None:
+        self.send_response(status)
+        for name, value in {**headers, "Content-Length": str(len(body))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body[:only])
+        if only is not None:
+            self.cut()
+
+    def cut(self) -> None:
+        self.close_connection = True
+        self.wfile.flush()
+        self.connection.shutdown(socket.SHUT_RDWR)
+
+    def log_message(self, *_) -> None:
+        pass
+
+
+def test_an_export_goes_on_where_its_connection_was_cut(house, owner, tmp_path):  # noqa: F811
+    board = house.live("far away", owner=owner)
+    payload = b'{"text":"%s"}' % (b"x" * 40_000)
+    for _ in range(60):
+        assert "seq" in board.write(payload)
+    until(lambda: answer(owner, "Reading", where={"installationId": board.iid}, count=1,
+                         limit=0)["count"] == 60, "the records to be kept", 60)
+    with FaultyProxy(house.http_port, ["busy", "", "cut", "gone", "", "busy"]) as proxy:
+        far = Person(house, owner.name, owner.password_file, tmp_path / "profile")
+        place = ("--authority", f"http://127.0.0.1:{proxy.server_port}")
+        far.must(*place, "login", "--username", far.name, "--password-file", far.password_file)
+        house.evidence.add_secret("the session token of the far login", far.token)
+        house.evidence.ours.add(far.profile / "profile.json")
+        path = tmp_path / "far.jsonl"
+        done = far.cli(*place, "export", "--board", board.iid, "--format", "jsonl",
+                       "--out", path, timeout=120)
+        proxy.shutdown()
+    assert done.returncode == 0, done.stderr
+    assert proxy.met == ["busy", "", "cut", "gone", "", "busy"]
+    assert done.stderr.count("then reading on") == 4 and "\r" not in done.stderr
+    lines = path.read_text().splitlines()
+    assert [json.loads(line)["seq"] for line in lines] == list(range(1, 61))
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert [entry.name for entry in tmp_path.iterdir() if "far" in entry.name] == ["far.jsonl"]
+    again = owner.cli("export", "--board", board.iid, "--out", path)
+    assert again.returncode == 2 and "--force" in again.stderr
+    assert path.read_text().splitlines() == lines
+    owner.must("export", "--board", board.iid, "--format", "csv", "--out", path, "--force")
+    assert path.read_text().startswith("time,")
 
 
 def test_no_secret_was_seen_anywhere(evidence, programs):

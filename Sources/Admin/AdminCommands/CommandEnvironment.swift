@@ -15,6 +15,10 @@ package struct CommandEnvironment: Sendable {
     package var note: @Sendable (String) -> Void
     /// Prints text for people without a newline, to be redrawn; nil without a terminal.
     package var draw: (@Sendable (String) -> Void)?
+    /// Waits. Returns early if the task is cancelled.
+    package var pause: @Sendable (Duration) async -> Void = { span in
+        do { try await Task.sleep(for: span) } catch {}
+    }
     /// Reads standard input to its end; nil if it is longer than the limit.
     package var input: @Sendable (_ limit: Int) throws(CommandFailure) -> [UInt8]?
     /// Asks the user for a secret, without showing it; nil if the user gives up.
@@ -36,6 +40,9 @@ package struct CommandEnvironment: Sendable {
         self.input = input
         self.secret = secret
     }
+
+    /// Erases what was drawn.
+    static let blankLine = "\r\u{1B}[K"
 
     var times: TimeText { TimeText(now: now(), zone: zone) }
 

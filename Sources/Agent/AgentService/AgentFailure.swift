@@ -34,7 +34,7 @@ extension AgentFailure {
         case .tooOpen, .foreignOwner, .wrongKind, .missing, .tooLarge:
             self.init(.badConfiguration, "\(failure)")
         case .readOnly, .noSpace: self.init(.failed, "\(failure)", mayPass: true)
-        case .inUse, .failed: self.init(.failed, "\(failure)")
+        case .inUse, .exists, .failed: self.init(.failed, "\(failure)")
         }
     }
 

@@ -87,7 +87,8 @@ extension StoreError {
         case .noSpace: self = .unavailable(.full)
         case .notPermitted, .readOnly: self = .unavailable(.readOnly)
         case .inUse: self = .unavailable(.busy)
-        case .missing, .tooLarge, .failed: self = .unavailable(.inputOutput("\(failure)"))
+        case .missing, .exists, .tooLarge, .failed:
+            self = .unavailable(.inputOutput("\(failure)"))
         }
     }
 }

@@ -10,8 +10,12 @@ struct Person: Sendable {
     let folder: String
     let screen = Screen()
 
+    /// How long the commands waited. The test does not.
+    var pauses: [Duration] { screen.pauses.withLock { $0 } }
+
     final class Screen: Sendable {
         private let lines = Mutex([String]())
+        fileprivate let pauses = Mutex([Duration]())
 
         func add(_ line: String) { lines.withLock { $0.append(line) } }
         func take() -> [String] { lines.withLock { lines in defer { lines = [] }; return lines } }
@@ -62,7 +66,7 @@ struct Person: Sendable {
         width: Int? = nil
     ) -> CommandEnvironment {
         let typed = Typed(secrets)
-        return CommandEnvironment(
+        var surroundings = CommandEnvironment(
             environment: environment,
             now: { Timestamp(milliseconds: Int64(StubFrontend.start + 120) * 1000) },
             zone: TimeZone(secondsFromGMT: 0) ?? .current, width: width,
@@ -73,6 +77,8 @@ struct Person: Sendable {
                 if next != nil { screen.add("? " + prompt) }
                 return next
             })
+        surroundings.pause = { [screen] span in screen.pauses.withLock { $0.append(span) } }
+        return surroundings
     }
 
     private final class Typed: Sendable {

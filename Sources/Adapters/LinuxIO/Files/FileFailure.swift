@@ -4,6 +4,8 @@ import Glibc
 package enum FileFailure: Error, Equatable, Sendable {
     /// There is no such file: make it, or use the default.
     case missing(path: String)
+    /// There is such a file already: choose another name, or replace it.
+    case exists(path: String)
     /// Other users may read or change it: `chmod` it.
     case tooOpen(path: String, mode: UInt32, strictest: UInt32)
     /// It belongs to another user: `chown` it.
@@ -40,6 +42,7 @@ extension FileFailure: CustomStringConvertible {
     package var description: String {
         switch self {
         case .missing(let path): "\(path): there is no such file"
+        case .exists(let path): "\(path): there is such a file already"
         case .tooOpen(let path, let mode, let strictest):
             "\(path): mode \(Self.octal(mode)) is too open; chmod \(Self.octal(strictest)) it"
         case .foreignOwner(let path, let user):

@@ -26,13 +26,14 @@ struct AuthorityClient: Sendable {
     func own(
         _ method: Method, _ path: String, _ body: [String: JSONValue]? = nil
     ) async throws(CommandFailure) -> JSONObject {
-        try await send(method, "/postern/v1" + path, body)
+        try Self.read(try await answer(method, path, body))
     }
 
-    private func send(
-        _ method: Method, _ path: String, _ body: [String: JSONValue]?
-    ) async throws(CommandFailure) -> JSONObject {
-        var request = try request(method.rawValue, path)
+    /// Like `own`, with the answer unread.
+    func answer(
+        _ method: Method, _ path: String, _ body: [String: JSONValue]? = nil
+    ) async throws(CommandFailure) -> HTTPAnswer {
+        var request = try request(method.rawValue, "/postern/v1" + path)
         request.headers.append(("Accept", "application/json"))
         if let applicationID {
             request.headers.append(("X-Parse-Application-Id", applicationID))
@@ -42,9 +43,11 @@ struct AuthorityClient: Sendable {
             request.headers.append(("Content-Type", "application/json"))
             request.body = JSONValue.object(body).bytes
         }
-        let answer = try await exchange(request)
-        return try Self.read(
-            status: answer.status, answer.body, retryAfter: answer.header("Retry-After"))
+        return try await exchange(request)
+    }
+
+    static func read(_ answer: HTTPAnswer) throws(CommandFailure) -> JSONObject {
+        try read(status: answer.status, answer.body, retryAfter: answer.header("Retry-After"))
     }
 
     /// Fetches any document at `path`, and returns the answer unread.

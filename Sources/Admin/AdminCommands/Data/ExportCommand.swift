@@ -13,7 +13,8 @@ struct ExportCommand: Verb {
         commandName: "export", abstract: "Print what a board sent, as CSV or JSON lines.",
         discussion: """
             The authority keeps records for as long as its [data] keep says. They are printed in \
-            the order in which the board wrote them. Times are UTC.
+            the order in which the board wrote them. Times are UTC. If the authority is busy or \
+            restarts, the command waits and reads on.
             """)
 
     @OptionGroup var place: Place
@@ -27,62 +28,96 @@ struct ExportCommand: Verb {
                                valueName: "span"))
     var until: Span?
     @Option(help: "csv or jsonl.") var format = Format.csv
+    @Option(
+        help: ArgumentHelp(
+            "Write to this file instead of standard output. It appears when it is complete.",
+            valueName: "file"),
+        completion: .file())
+    var out: String?
+    @Flag(help: "Replace the file of --out.") var force = false
 
     func validate() throws {
         if let className, ClassName(className) == nil {
             throw ValidationError("\(className.prefix(32)) is not a class")
         }
+        guard out != nil || !force else { throw ValidationError("--force goes with --out") }
     }
 
     func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
         let client = try place.login(in: surroundings).client
+        let output = try ExportOutput(out, replaces: force, in: surroundings)
         let board = try await client.board(named: board).id
-        let now = surroundings.now()
+        var progress = Progress()
+        do throws(CommandFailure) {
+            try await copy(board, PageReading(client, surroundings), to: output, &progress)
+            try output.finish()
+        } catch {
+            surroundings.draw?(CommandEnvironment.blankLine)
+            if let out {
+                surroundings.step(
+                    false, "\(out) was not written, after \(progress.count) records")
+            } else if progress.count > 0 {
+                surroundings.step(false, "incomplete: only \(progress.count) records")
+            }
+            throw error
+        }
+        surroundings.draw?(CommandEnvironment.blankLine)
+        surroundings.step(true, "\(progress.count) records\(out.map { " in \($0)" } ?? "")")
+    }
+
+    private struct Progress {
+        var count = 0
+        /// The columns of CSV.
+        var fields: [String] = []
+    }
+
+    private func copy(
+        _ board: InstallationID, _ reading: PageReading, to output: ExportOutput,
+        _ progress: inout Progress
+    ) async throws(CommandFailure) {
+        let (path, surroundings) = (path(to: board, at: reading.surroundings.now()),
+                                    reading.surroundings)
+        var reading = reading
+        var next: String? = ""
+        while let after = next {
+            let page = try await reading.page(path + (after.isEmpty ? "" : "after=\(after)"))
+            let records = try results(in: page, ExportedRecord.init(json:))
+            if after.isEmpty { try begin(page, output, &progress) }
+            for record in records {
+                switch format {
+                case .csv: try output.write(CSVRow(cells: record.cells(progress.fields)).line)
+                case .jsonl: try output.write(record.line(of: board))
+                }
+            }
+            progress.count += records.count
+            next = try decoding { () throws(WireError) in
+                try page.optional("next") { $0.asString }
+            }
+            if next != nil, let last = records.last {
+                surroundings.draw?("\r\(progress.count) records, up to "
+                    + surroundings.times.exact(last.written))
+            }
+        }
+    }
+
+    private func path(to board: InstallationID, at now: Timestamp) -> String {
         var path = "/boards/\(board)/records?"
         if let className { path += "class=\(className)&" }
         if let since { path += "since=\((now - since.duration).milliseconds)&" }
         if let until { path += "until=\((now - until.duration).milliseconds)&" }
-        var count = 0
-        var fields: [String] = []
-        var next: String? = ""
-        while let after = next {
-            let answer: JSONObject
-            do throws(CommandFailure) {
-                answer = try await client.own(
-                    .get, path + (after.isEmpty ? "" : "after=\(after)"))
-            } catch {
-                if count > 0 {
-                    surroundings.step(false, "incomplete: only \(count) records")
-                }
-                throw error
-            }
-            let records = try results(in: answer, ExportedRecord.init(json:))
-            if count == 0 {
-                fields = try decoding { () throws(WireError) in
-                    try answer.optional("fields") { $0.asArray?.compactMap(\.asString) } ?? []
-                }
-                if format == .csv {
-                    let head = ExportedRecord.columns + fields + ["payload"]
-                    surroundings.out(CSVRow(cells: head).line)
-                }
-            }
-            for record in records {
-                switch format {
-                case .csv: surroundings.out(CSVRow(cells: record.cells(fields)).line)
-                case .jsonl: surroundings.out(record.line(of: board))
-                }
-            }
-            count += records.count
-            next = try decoding { () throws(WireError) in
-                try answer.optional("next") { $0.asString }
-            }
-            if next != nil, let last = records.last {
-                surroundings.draw?(
-                    "\r\(count) records, up to \(surroundings.times.exact(last.written))")
-            }
+        return path
+    }
+
+    /// Only the first page names the fields.
+    private func begin(
+        _ page: JSONObject, _ output: ExportOutput, _ progress: inout Progress
+    ) throws(CommandFailure) {
+        progress.fields = try decoding { () throws(WireError) in
+            try page.optional("fields") { $0.asArray?.compactMap(\.asString) } ?? []
         }
-        surroundings.draw?("\r\u{1B}[K")
-        surroundings.step(true, "\(count) records")
+        guard format == .csv else { return }
+        let head = ExportedRecord.columns + progress.fields + ["payload"]
+        try output.write(CSVRow(cells: head).line)
     }
 }
 
