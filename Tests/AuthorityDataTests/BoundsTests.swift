@@ -108,25 +108,4 @@ struct BoundsTests {
         #expect(usage.oldest == Given.start + .seconds(Int64(count.oversize)))
         try await store.close()
     }
-
-    @Test("let a board's records go, and only those of its owner", arguments: Stores.all)
-    func release(stores: Stores) async throws {
-        let store = try await stores.make()
-        _ = try await store.keep([
-            Given.record(1), Given.record(2, owner: Given.bob),
-            Given.record(3, board: Given.board(2)), Given.write(.update, "lamp", 4),
-            Given.write(.update, "\(Given.id(3, Given.board(2)))", 5, board: Given.board(2)),
-        ])
-        try await store.delete(board: Given.board, owner: Given.ann)
-        let ann = try await store.records(RecordQuery(owner: Given.ann, limit: 9))
-        #expect(ann.map(\.sequence) == [3, 5])
-        let bob = try await store.records(RecordQuery(owner: Given.bob, limit: 9))
-        #expect(bob.map(\.sequence) == [2])
-        #expect(try await store.newest(of: Given.board, owner: Given.ann).isEmpty)
-        let query = ObjectQuery(owner: Given.ann, className: Given.reading)
-        #expect(try await store.objects(query).objects.count == 1)
-        #expect(try await store.keep([Given.record(1)]) == KeepCount(repeated: 1))
-        #expect(try await store.usage().records == 3)
-        try await store.close()
-    }
 }

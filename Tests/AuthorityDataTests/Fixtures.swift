@@ -9,6 +9,7 @@ enum Given {
     static let bob = UserID("bob")!
     static let board = board(1)
     static let reading = ClassName("Reading")!
+    static let ownedSince = Timestamp(milliseconds: 1_700_000_000_000)
     static let start = Timestamp(milliseconds: 1_800_000_000_000)
 
     static func board(_ number: UInt8) -> InstallationID {
@@ -35,7 +36,7 @@ enum Given {
         return OwnedRecord(owner: owner, record: DataRecord(
             board: board, sequence: sequence, path: path, app: AppName("thermo")!,
             writtenAt: start + span, receivedAt: start + span + wait,
-            payload: Array(payload.utf8)))
+            payload: Array(payload.utf8)), since: ownedSince)
     }
 
     static func id(_ sequence: Int64, _ board: InstallationID = board) -> RecordID {

@@ -154,7 +154,8 @@ struct ObjectTests {
         let record = Given.record(3, at: .seconds(3)).record
         _ = try await store.keep([OwnedRecord(owner: Given.ann, record: DataRecord(
             board: record.board, sequence: 3, path: record.path, app: record.app,
-            writtenAt: record.writtenAt, receivedAt: record.receivedAt, payload: [0xFF, 0]))])
+            writtenAt: record.writtenAt, receivedAt: record.receivedAt, payload: [0xFF, 0]),
+            since: Given.ownedSince)])
         #expect(try await store.objects(query()).objects.map(\.members) == [
             ["value": .string("open")], ["value": .array([.number(21.5)])],
             ["value": .object(["__type": .string("Bytes"), "base64": .string("/wA=")])],
@@ -264,7 +265,11 @@ struct ObjectTests {
             Given.record(7, #"{"n":8}"#, at: .seconds(5), board: second),
             // The creation of an object that was updated before.
             Given.record(9, #"{"n":9}"#, at: .seconds(-1), board: second),
-        ].map { OwnedRecord(owner: $0.owner, record: $0.record, isOfFormerOwner: true) }
+        ].map { owned in
+            OwnedRecord(
+                owner: owned.owner, record: owned.record, since: owned.since,
+                isOfFormerOwner: true)
+        }
         #expect(try await store.keep(former) == KeepCount(stored: 5))
         let after = try await store.objects(query()).objects
         #expect(Dictionary(grouping: after, by: \.id).mapValues { $0.map(\.members) } == [

@@ -39,8 +39,16 @@ final class OpenStore: DataStore {
         try await store.newest(of: board, owner: owner)
     }
 
-    func delete(board: InstallationID, owner: UserID) async throws(AuthorityError) {
-        try await store.delete(board: board, owner: owner)
+    func delete(_ release: DataRelease) async throws(AuthorityError) {
+        try await store.delete(release)
+    }
+
+    func openReleases(until time: Timestamp) async throws(AuthorityError) -> [DataRelease] {
+        try await store.openReleases(until: time)
+    }
+
+    func settle(_ release: DataRelease, ownerHasBoard: Bool) async throws(AuthorityError) {
+        try await store.settle(release, ownerHasBoard: ownerHasBoard)
     }
 
     func trim(_ bounds: DataBounds, now: Timestamp) async throws(AuthorityError) -> TrimCount {

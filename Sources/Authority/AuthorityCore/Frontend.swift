@@ -74,11 +74,11 @@ package protocol AuthorityFrontend: ParseObjects, IdentityFrontend {
     /// `revoke`.
     @discardableResult
     func release(_ board: InstallationID, by caller: Caller) async throws(AuthorityError) -> Bool
-    /// The owner of a board that the caller may release. Throws what `release` would throw, and
-    /// changes nothing.
-    func ownerToRelease(
-        _ board: InstallationID, by caller: Caller
-    ) async throws(AuthorityError) -> UserID
+    /// The release of a board with its records, to delete them before `release`. Throws what
+    /// `release` would throw, and changes nothing.
+    func dataRelease(
+        of board: InstallationID, by caller: Caller
+    ) async throws(AuthorityError) -> DataRelease
     /// Explains whether a write would leave a board, and which rule decides. The caller's own
     /// board, or any board for an administrator. A restricted session finds no board (101). Changes
     /// nothing.

@@ -221,10 +221,12 @@ actor StubFrontend: AuthorityFrontend {
             scope: ScopeDocument(unchecked: .object(["default": .string("deny")])))
     }
 
-    func ownerToRelease(
-        _ board: InstallationID, by caller: Caller
-    ) async throws(AuthorityError) -> UserID {
-        try self.board(named: "greenhouse", board.description, of: "alice").owner.objectID
+    func dataRelease(
+        of board: InstallationID, by caller: Caller
+    ) async throws(AuthorityError) -> DataRelease {
+        let known = try self.board(named: "greenhouse", board.description, of: "alice")
+        return DataRelease(
+            board: board, owner: known.owner.objectID, at: Timestamp(milliseconds: 1))
     }
 
     func release(_ board: InstallationID, by caller: Caller) async throws(AuthorityError) -> Bool {

@@ -167,6 +167,8 @@ final class SeriesStore: DataStore {
         var owner: UserID?
         var buckets: [SeriesBucket] = []
         var values: [NewestValue] = []
+        var releases: [DataRelease] = []
+        var isAway = false
     }
 
     private let state = Mutex(State())
@@ -174,6 +176,9 @@ final class SeriesStore: DataStore {
     var queries: [SeriesQuery] { state.withLock { $0.queries } }
     /// The owner in the last query.
     var owner: UserID? { state.withLock { $0.owner } }
+    var releases: [DataRelease] { state.withLock { $0.releases } }
+    /// While it is away, it deletes nothing.
+    func setAway(_ isAway: Bool) { state.withLock { $0.isAway = isAway } }
     var buckets: [SeriesBucket] {
         get { state.withLock { $0.buckets } }
         set { state.withLock { $0.buckets = newValue } }
@@ -208,7 +213,15 @@ final class SeriesStore: DataStore {
     func object(
         _ id: RecordID, of className: ClassName, owner: UserID
     ) async throws(AuthorityError) -> DataObject? { nil }
-    func delete(board: InstallationID, owner: UserID) async throws(AuthorityError) {}
+    func delete(_ release: DataRelease) async throws(AuthorityError) {
+        let isAway = state.withLock { state in
+            state.releases.append(release)
+            return state.isAway
+        }
+        if isAway { throw .failed(layer: "data", text: "the store is away") }
+    }
+    func openReleases(until time: Timestamp) async throws(AuthorityError) -> [DataRelease] { [] }
+    func settle(_ release: DataRelease, ownerHasBoard: Bool) async throws(AuthorityError) {}
     func trim(_ bounds: DataBounds, now: Timestamp) async throws(AuthorityError) -> TrimCount {
         TrimCount()
     }

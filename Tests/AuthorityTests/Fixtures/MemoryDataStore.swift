@@ -12,6 +12,7 @@ final class MemoryDataStore: DataStore {
 
     private struct State {
         var records: [Key: OwnedRecord] = [:]
+        var releases: [DataRelease] = []
         var isAway = false
         var tries = 0
         var batches: [Int] = []
@@ -43,6 +44,13 @@ final class MemoryDataStore: DataStore {
         return try asked { state in
             var count = KeepCount()
             for owned in records {
+                guard !state.releases.contains(where: { release in
+                    release.board == owned.record.board && release.owner == owned.owner
+                        && owned.since <= release.at
+                }) else {
+                    count.released += 1
+                    continue
+                }
                 let key = Key(board: owned.record.board, sequence: owned.record.sequence)
                 if state.records[key] == nil { count.stored += 1 } else { count.repeated += 1 }
                 if state.records[key] == nil { state.records[key] = owned }
@@ -77,12 +85,21 @@ final class MemoryDataStore: DataStore {
         of board: InstallationID, owner: UserID
     ) async throws(AuthorityError) -> [NewestValue] { [] }
 
-    func delete(board: InstallationID, owner: UserID) async throws(AuthorityError) {
+    func delete(_ release: DataRelease) async throws(AuthorityError) {
         try asked { state in
+            state.releases.append(release)
             state.records = state.records.filter { key, owned in
-                key.board != board || owned.owner != owner
+                key.board != release.board || owned.owner != release.owner
             }
         }
+    }
+
+    func openReleases(until time: Timestamp) async throws(AuthorityError) -> [DataRelease] {
+        try asked { state in state.releases.filter { $0.at <= time } }
+    }
+
+    func settle(_ release: DataRelease, ownerHasBoard: Bool) async throws(AuthorityError) {
+        try asked { state in if ownerHasBoard { state.releases.removeAll { $0 == release } } }
     }
 
     func trim(_ bounds: DataBounds, now: Timestamp) async throws(AuthorityError) -> TrimCount {

@@ -55,7 +55,8 @@ struct DataBenchmark {
         let time = Timestamp(milliseconds: 1_800_000_000_000 + number * 1000)
         return OwnedRecord(owner: owner, record: DataRecord(
             board: board, sequence: number, path: path, app: app, writtenAt: time,
-            receivedAt: time + .milliseconds(50), payload: Array(payload.utf8)))
+            receivedAt: time + .milliseconds(50), payload: Array(payload.utf8)),
+            since: Timestamp(milliseconds: 0))
     }
 
     private static func board(_ number: Int) -> InstallationID {

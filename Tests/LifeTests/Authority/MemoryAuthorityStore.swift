@@ -153,9 +153,11 @@ extension MemoryTransaction {
             let row = tables.sessions[origin.session]
             let session = row?.record.board == origin.board ? row : nil
             owners[origin] = RecordOwners(
-                present: board.released ? nil : board.owner,
+                present: board.released ? nil : board.owner, ownedSince: board.ownedSince,
                 session: session.map { row in
-                    RecordSession(user: row.record.session.user, endedAt: row.endedAt)
+                    RecordSession(
+                        user: row.record.session.user, createdAt: row.record.session.createdAt,
+                        endedAt: row.endedAt)
                 })
         }
         return owners

@@ -93,11 +93,11 @@ extension Authority {
         return await runJobs(of: board)
     }
 
-    package func ownerToRelease(
-        _ board: InstallationID, by caller: Caller
-    ) async throws(AuthorityError) -> UserID {
+    package func dataRelease(
+        of board: InstallationID, by caller: Caller
+    ) async throws(AuthorityError) -> DataRelease {
         try await look(.release, by: caller) { act throws(AuthorityError) in
-            try act.releasable(board).owner
+            DataRelease(board: board, owner: try act.releasable(board).owner, at: act.now)
         }
     }
 

@@ -40,12 +40,16 @@ package struct DataRecord: Equatable, Sendable {
 package struct OwnedRecord: Equatable, Sendable {
     package let owner: UserID
     package let record: DataRecord
+    /// Since when the owner has the board. Of a former owner: when the session was made.
+    package let since: Timestamp
     /// Whether the owner released the board since. Then the record updates and deletes no object:
     /// somebody else may have the board, and an object may be of another board of the owner.
     package let isOfFormerOwner: Bool
 
-    package init(owner: UserID, record: DataRecord, isOfFormerOwner: Bool = false) {
-        (self.owner, self.record) = (owner, record)
+    package init(
+        owner: UserID, record: DataRecord, since: Timestamp, isOfFormerOwner: Bool = false
+    ) {
+        (self.owner, self.record, self.since) = (owner, record, since)
         self.isOfFormerOwner = isOfFormerOwner
     }
 }

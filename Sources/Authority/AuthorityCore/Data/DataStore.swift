@@ -32,9 +32,16 @@ package protocol DataStore: Sendable {
         of board: InstallationID, owner: UserID
     ) async throws(AuthorityError) -> [NewestValue]
 
-    /// Deletes the records of a board that this owner has, in several steps. If it fails, some are
-    /// left: call it again.
-    func delete(board: InstallationID, owner: UserID) async throws(AuthorityError)
+    /// Notes the release, and deletes the records of the board that its owner has, in several
+    /// steps. If it fails, some may be left: call it again.
+    func delete(_ release: DataRelease) async throws(AuthorityError)
+
+    /// The releases until `time` that were not settled, the oldest first; at most 100.
+    func openReleases(until time: Timestamp) async throws(AuthorityError) -> [DataRelease]
+
+    /// Call it after `DataRelease.settledAfter`. If the owner still has the board, its records are
+    /// kept again.
+    func settle(_ release: DataRelease, ownerHasBoard: Bool) async throws(AuthorityError)
 
     /// Deletes the oldest records beyond the bounds. Call it often; one call does a bounded amount
     /// of work and returns whether more is left.
@@ -62,12 +69,15 @@ package struct KeepCount: Equatable, Sendable {
     package var repeated = 0
     /// Records that were not stored, because their board has `classLimit` other classes.
     package var crowded = 0
+    /// Records that were not stored, because of a `DataRelease`.
+    package var released = 0
 
     /// The most classes of one board. Each costs something in every read.
     package static let classLimit = 256
 
-    package init(stored: Int = 0, repeated: Int = 0, crowded: Int = 0) {
-        (self.stored, self.repeated, self.crowded) = (stored, repeated, crowded)
+    package init(stored: Int = 0, repeated: Int = 0, crowded: Int = 0, released: Int = 0) {
+        (self.stored, self.repeated) = (stored, repeated)
+        (self.crowded, self.released) = (crowded, released)
     }
 }
 

@@ -29,7 +29,7 @@ package enum UnkeptReason: String, Sendable, CaseIterable {
     case malformed
     /// It is older than `keep`.
     case old
-    /// The board has no owner, or its owner released it and kept none of its records.
+    /// The board has no owner, or its owner released it: see `RecordOwners.owned`.
     case ownerless = "no-owner"
     /// Its board has `KeepCount.classLimit` other classes.
     case crowded = "classes"

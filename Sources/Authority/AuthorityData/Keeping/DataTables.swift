@@ -102,8 +102,16 @@ struct RecordRow: Sendable {
     let record: DataRecord
 }
 
+/// A board and one of its owners.
+struct ReleaseKey: Hashable, Sendable {
+    let owner: UserID
+    let board: InstallationID
+}
+
 /// The tables of a store within one write transaction. Every call takes a whole batch.
 protocol DataTables {
+    /// The time of each noted release.
+    func releases(_ keys: Set<ReleaseKey>) throws(AuthorityError) -> [ReleaseKey: Timestamp]
     /// The ids of the feeds. Makes the missing ones.
     func feeds(_ keys: Set<FeedKey>) throws(AuthorityError) -> [FeedKey: Int64]
     func seen(

@@ -15,8 +15,11 @@ struct KeepBatch<Tables: DataTables> {
     let tables: Tables
 
     func run(_ records: [OwnedRecord]) throws(AuthorityError) -> KeepCount {
-        let new = try unseen(records)
-        guard !new.isEmpty else { return KeepCount(repeated: records.count) }
+        let kept = try unreleased(records)
+        let new = try unseen(kept)
+        var count = KeepCount(
+            repeated: kept.count - new.count, released: records.count - kept.count)
+        guard !new.isEmpty else { return count }
         let feeds = try tables.feeds(Set(new.map(\.feed)))
         var rows: [RecordRow] = []
         rows.reserveCapacity(new.count)
@@ -30,9 +33,15 @@ struct KeepBatch<Tables: DataTables> {
         try tables.insert(rows)
         try rollUp(rows)
         try change(stored.filter(\.mayChangeObjects))
-        return KeepCount(
-            stored: stored.count, repeated: records.count - new.count,
-            crowded: new.count - stored.count)
+        (count.stored, count.crowded) = (stored.count, new.count - stored.count)
+        return count
+    }
+
+    /// The records without those that a release deletes.
+    private func unreleased(_ records: [OwnedRecord]) throws(AuthorityError) -> [OwnedRecord] {
+        let releases = try tables.releases(Set(records.map(\.release)))
+        guard !releases.isEmpty else { return records }
+        return records.filter { owned in releases[owned.release].map { owned.since > $0 } ?? true }
     }
 
     private func unseen(_ records: [OwnedRecord]) throws(AuthorityError) -> [OwnedRecord] {
@@ -143,6 +152,8 @@ extension OwnedRecord {
         FeedKey(owner: owner, board: record.board, className: record.path.className)
     }
 
+    fileprivate var release: ReleaseKey { ReleaseKey(owner: owner, board: record.board) }
+
     /// A creation changes no other object than its own.
     fileprivate var mayChangeObjects: Bool {
         !isOfFormerOwner || record.path.operation == .create
@@ -161,7 +172,7 @@ extension OwnedRecord {
         return OwnedRecord(owner: owner, record: DataRecord(
             board: record.board, sequence: record.sequence, path: record.path, app: record.app,
             writtenAt: record.receivedAt, receivedAt: record.receivedAt,
-            payload: record.payload), isOfFormerOwner: isOfFormerOwner)
+            payload: record.payload), since: since, isOfFormerOwner: isOfFormerOwner)
     }
 }
 

@@ -63,6 +63,13 @@ enum PostgreSQLDataSchema {
         """,
         "CREATE TABLE data_seen (board TEXT COLLATE \"C\" PRIMARY KEY, ranges BYTEA NOT NULL)",
         """
+        CREATE TABLE data_releases (
+            owner TEXT COLLATE "C" NOT NULL, board TEXT COLLATE "C" NOT NULL, at BIGINT NOT NULL,
+            settled BOOLEAN NOT NULL, PRIMARY KEY (owner, board)
+        )
+        """,
+        "CREATE INDEX data_releases_at ON data_releases (settled, at)",
+        """
         CREATE TABLE data_days (
             day BIGINT PRIMARY KEY, records BIGINT NOT NULL, bytes BIGINT NOT NULL
         ) WITH (fillfactor = 50)

@@ -6,19 +6,14 @@ extension PostgreSQLDataStore {
     /// The most records that one transaction deletes, except in a whole day.
     private static let step: Int64 = 5_000
 
-    package func delete(board: InstallationID, owner: UserID) async throws(AuthorityError) {
-        while try await write({ tables throws(AuthorityError) in
-            try tables.deleteRecords(of: board, owner: owner, limit: Self.step)
-        }) {}
-    }
-
     /// Drops whole days. So a record is kept until the end of its day, and of the records of a
     /// single day the oldest are deleted one by one.
     package func trim(
         _ bounds: DataBounds, now: Timestamp
     ) async throws(AuthorityError) -> TrimCount {
         try await write { tables throws(AuthorityError) in
-            try tables.trim(bounds, now: now, limit: Self.step)
+            try tables.forgetReleases(before: now - DataRelease.memory)
+            return try tables.trim(bounds, now: now, limit: Self.step)
         }
     }
 

@@ -24,6 +24,13 @@ enum DataSchema {
         "CREATE INDEX feeds_board ON feeds (board)",
         "CREATE TABLE seen (board TEXT PRIMARY KEY, ranges BLOB NOT NULL) STRICT, WITHOUT ROWID",
         """
+        CREATE TABLE releases (
+            owner TEXT NOT NULL, board TEXT NOT NULL, at INTEGER NOT NULL,
+            settled INTEGER NOT NULL, PRIMARY KEY (owner, board)
+        ) STRICT, WITHOUT ROWID
+        """,
+        "CREATE INDEX releases_at ON releases (settled, at)",
+        """
         CREATE TABLE records (
             id INTEGER PRIMARY KEY, feed INTEGER NOT NULL, kind INTEGER NOT NULL,
             seq INTEGER NOT NULL, wait INTEGER NOT NULL, app TEXT NOT NULL, object TEXT,

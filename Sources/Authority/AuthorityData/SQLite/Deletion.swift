@@ -9,17 +9,12 @@ extension SQLiteDataStore {
     /// The most pages that one trim gives back: 16 MiB.
     private static let freed = 4096
 
-    package func delete(board: InstallationID, owner: UserID) async throws(AuthorityError) {
-        while try await write({ tables throws(AuthorityError) in
-            try Deletion(tables: tables).records(of: board, owner: owner, limit: Self.step)
-        }) {}
-    }
-
     package func trim(
         _ bounds: DataBounds, now: Timestamp
     ) async throws(AuthorityError) -> TrimCount {
         let count = try await write { tables throws(AuthorityError) in
-            try Deletion(tables: tables).trim(bounds, now: now, limit: Self.step)
+            try tables.forgetReleases(before: now - DataRelease.memory)
+            return try Deletion(tables: tables).trim(bounds, now: now, limit: Self.step)
         }
         do {
             try await pool.writeWithoutTransaction { database in

@@ -12,13 +12,16 @@ struct TableCache {
     var feeds: [FeedKey: Int64] = [:]
     var series: [SeriesKey: (id: Int64, writtenAt: Timestamp)] = [:]
     var seen: [InstallationID: SequenceRanges] = [:]
+    /// Boards and owners without a noted release.
+    var unreleased: Set<ReleaseKey> = []
     /// Feeds that have as many series as they may have.
     var fullFeeds: Set<Int64> = []
 
     static let limit = 100_000
 
     mutating func shrink() {
-        if feeds.count > Self.limit || series.count > Self.limit || seen.count > Self.limit {
+        let counts = [feeds.count, series.count, seen.count, unreleased.count]
+        if counts.contains(where: { $0 > Self.limit }) {
             self = TableCache()
         }
     }

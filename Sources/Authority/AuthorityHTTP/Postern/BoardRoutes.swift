@@ -42,16 +42,13 @@ struct BoardRoutes: Sendable {
     }
 
     /// The board's records are deleted, unless `?keepData=true` leaves them with their owner. They
-    /// are deleted first, so that an answer of success means that they are gone. The second time
-    /// is for what came in between.
+    /// are deleted first, so that an answer of success means that they are gone.
     private func release(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
         let id = try id(in: call)
-        let owner = try call.flag("keepData")
-            ? nil : try await frontend.ownerToRelease(id, by: caller)
-        if let owner { try await data?.delete(board: id, owner: owner) }
-        let isTold = try await frontend.release(id, by: caller)
-        if let owner { try? await data?.delete(board: id, owner: owner) }
-        return Answer(isBrokerTold: isTold)
+        if try !call.flag("keepData"), let data {
+            try await data.delete(try await frontend.dataRelease(of: id, by: caller))
+        }
+        return Answer(isBrokerTold: try await frontend.release(id, by: caller))
     }
 
     private func timeline(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {

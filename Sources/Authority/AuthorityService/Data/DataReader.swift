@@ -198,15 +198,13 @@ struct DataReader: Sendable {
             case .unkept(let reason): unkept[reason, default: 0] += 1
             }
         }
-        let owners = try await authority.owners(
-            of: Set(found.map(\.origin)), keptIn: data)
+        let owners = try await authority.recordOwners(of: Set(found.map(\.origin)))
         let records = found.compactMap { record, origin in
             owners[origin]?.owned(record)
         }
-        if records.count < found.count {
-            unkept[.ownerless, default: 0] += found.count - records.count
-        }
         let count = records.isEmpty ? KeepCount() : try await data.keep(records)
+        let ownerless = found.count - records.count + count.released
+        if ownerless > 0 { unkept[.ownerless, default: 0] += ownerless }
         if count.crowded > 0 { unkept[.crowded, default: 0] += count.crowded }
         tally.note(count)
         tally.note(unkept)

@@ -46,7 +46,7 @@ extension AuthorityServer {
                 bounds: bounds, authority: authority, tally: tally,
                 mayStore: { clock.mayAnswer }, logger: logger),
             trimming: DataTrimming(
-                store: store, data: data, bounds: bounds, tally: tally,
+                store: store, data: data, authority: authority, bounds: bounds, tally: tally,
                 mayTrim: { clock.mayAnswer }, logger: logger),
             tally: tally)
     }

@@ -4,10 +4,12 @@ import AuthorityStore
 import Logging
 import Sessions
 
-/// Deletes the oldest records beyond the bounds, and looks at the size of the store.
+/// Deletes the oldest records beyond the bounds, settles releases, and looks at the size of the
+/// store.
 struct DataTrimming: Sendable {
     let store: any ServiceStore
     let data: any DataStore
+    let authority: Authority
     let bounds: DataBounds
     let tally: DataTally
     /// Whether the clock is right. A wrong one would make all records look old.
@@ -41,8 +43,18 @@ struct DataTrimming: Sendable {
             while hold.isHeld, !Task.isCancelled {
                 let count = try await data.trim(bounds, now: systemClock())
                 tally.note(count)
-                if !count.isMore { return }
+                if !count.isMore { break }
             }
+            try await settleReleases(now: systemClock())
+        }
+    }
+
+    func settleReleases(now: Timestamp) async throws(AuthorityError) {
+        let releases = try await data.openReleases(until: now - DataRelease.settledAfter)
+        guard !releases.isEmpty else { return }
+        let owners = try await authority.owners(of: Set(releases.map(\.board)))
+        for release in releases {
+            try await data.settle(release, ownerHasBoard: owners[release.board] == release.owner)
         }
     }
 }

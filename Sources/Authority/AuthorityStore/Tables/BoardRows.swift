@@ -134,7 +134,9 @@ extension StoreTransaction {
         let queries = origins.map { origin in
             query(
                 """
-                SELECT owner, released, user_id, ended_at FROM boards LEFT JOIN sessions
+                SELECT owner, released, owned_since, user_id, ended_at,
+                    sessions.created_at AS session_since
+                FROM boards LEFT JOIN sessions
                     ON sessions.id = ? AND sessions.installation_id = boards.id
                     AND sessions.device_key IS NOT NULL
                 WHERE boards.id = ?
@@ -150,11 +152,15 @@ extension StoreTransaction {
         for (origin, rows) in zip(origins, found) {
             guard let row = rows.first else { continue }
             let isReleased: Bool = try row.value("released")
-            let user = try row.parsedOptional("user_id", UserID.init)
-            let endedAt = try row.optionalTime("ended_at")
+            var session: RecordSession?
+            if let user = try row.parsedOptional("user_id", UserID.init) {
+                session = RecordSession(
+                    user: user, createdAt: try row.time("session_since"),
+                    endedAt: try row.optionalTime("ended_at"))
+            }
             owners[origin] = RecordOwners(
                 present: isReleased ? nil : try row.parsed("owner", UserID.init),
-                session: user.map { RecordSession(user: $0, endedAt: endedAt) })
+                ownedSince: try row.time("owned_since"), session: session)
         }
         return owners
     }
