@@ -8,21 +8,15 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
+import postern
+import postern.aio
 import pytest
 
-from bench.shipped_board import ShippedBoard
+from bench.program import Program
 from bench.waiting import until
 from conftest import assert_nothing_leaked
-
-DEVICES = Path(__file__).resolve().parents[2] / "Devices"
-LIBRARY = DEVICES / "python"
-SCRIPT = DEVICES / "packages" / "postern-agent-app"
-sys.path.insert(0, str(LIBRARY))
-
-import postern  # noqa: E402
-import postern.aio  # noqa: E402
+from python_fixtures import DEVICES, LIBRARY, board, login, records  # noqa: F401, fixtures
 
 DENIES = """\
 default = "deny"
@@ -34,23 +28,14 @@ fields = { celsius = "number(-60..125)" }
 
 
 @pytest.fixture
-def board(tmp_path, evidence, programs):
-    board = ShippedBoard(tmp_path, evidence, programs, "thermo")
-    yield board
-    board.close()
-    board.assert_conforms()
-
-
-@pytest.fixture
-def login(board) -> dict:
-    """How an app reaches this board's bus."""
-    return {"bus": f"unix:{board.bus.socket}", "password": board.bus.passwords["thermo"]}
-
-
-def records(board: ShippedBoard) -> list[tuple[int, dict]]:
-    """What arrived upstream, in order. A message of QoS 1 that came twice is one record."""
-    found = {(int(m.user["seq"]), m.payload) for m in board.data_heard()}
-    return sorted((seq, json.loads(payload)) for seq, payload in found)
+def credentials(login, tmp_path):
+    """A folder with the app's password, as systemd makes one."""
+    folder = tmp_path / "credentials"
+    folder.mkdir()
+    password = folder / "thermo.password"
+    password.write_text(login["password"] + "\n")
+    password.chmod(0o400)
+    return folder
 
 
 def test_five_lines_write_a_reading(board, login):
@@ -137,32 +122,72 @@ def test_no_answer_is_unavailable_and_retry_makes_no_second_record(board, login)
             app.create("Reading", n=3)
 
 
-def test_each_write_is_one_record_over_kills_of_agent_and_bus(board, login):
+#: Notes each write that was answered. When it starts again, it goes on behind them.
+WRITER = """\
+import pathlib, sys, time, postern
+notes, end = map(pathlib.Path, sys.argv[1:])
+n = len(notes.read_text().splitlines())
+with postern.App("thermo", timeout=300) as app, notes.open("a") as file:
+    while not end.exists():
+        seq = app.once(f"write {n}").create("Reading", n=n)
+        file.write(f"{n} {seq}\\n")
+        file.flush()
+        n += 1
+        time.sleep(0.01)
+"""
+
+
+def test_each_write_is_one_record_over_kills_of_agent_bus_and_app(
+        board, login, tmp_path, credentials):
+    """POSTERN_KILLS=200 is the long form."""
     board.live()
-    given, is_over = {}, threading.Event()
+    notes, end = tmp_path / "notes", tmp_path / "end"
+    notes.touch()
+    app = Program("writer", [sys.executable, "-c", WRITER, notes, end], tmp_path, {
+        "PYTHONPATH": str(LIBRARY), "POSTERN_BUS": login["bus"],
+        "CREDENTIALS_DIRECTORY": str(credentials)}).start()
 
-    def write() -> None:
-        with postern.App("thermo", timeout=120, **login) as app:
-            while not is_over.is_set():
-                given[len(given)] = app.create("Reading", n=len(given))
+    def given() -> list[tuple[int, int]]:
+        return [tuple(map(int, line.split())) for line in notes.read_text().splitlines()]
 
-    writer = threading.Thread(target=write)
-    writer.start()
-    for program in [board.agent, board.bus.program] * 4:
-        before = len(given)
-        until(lambda: len(given) > before + 3, "writes", 60)
-        program.kill()
-        if program is board.agent:
-            board.start()
-        else:
-            board.bus.start()
-    before = len(given)
-    until(lambda: len(given) > before + 3, "writes", 60)
-    is_over.set()
-    writer.join(60)
-    assert not writer.is_alive()
-    until(lambda: len(records(board)) >= len(given), "all upstream", 60)
-    assert records(board) == sorted((seq, {"n": n}) for n, seq in given.items())
+    def go_on(count: int) -> None:
+        before = len(given())
+        until(lambda: len(given()) >= before + count, f"{count} writes\n{app.log}", 120)
+
+    kills = int(os.environ.get("POSTERN_KILLS", "9"))
+    starts = [(board.agent, board.start), (board.bus.program, board.bus.start), (app, app.start)]
+    try:
+        for number in range(kills):
+            program, start = starts[number % 3]
+            # Another moment of a write each time.
+            go_on(1 + number // 3 % 4)
+            program.kill()
+            start()
+        go_on(3)
+        end.touch()
+        until(lambda: not app.is_running, "the app to end", 120)
+    finally:
+        app.close()
+    until(lambda: len(records(board)) >= len(given()), "all upstream", 120)
+    assert records(board) == sorted((seq, {"n": n}) for n, seq in given())
+    assert [n for n, _ in given()] == list(range(len(given())))
+
+
+def test_a_key_of_its_own_makes_a_write_one_record(board, login):
+    board.live()
+    with postern.App("thermo", **login) as app:
+        first = app.once("noon").create("Reading", celsius=1)
+        assert app.once("noon").create("Reading", celsius=1) == first
+        assert app.once("one").create("Reading", celsius=1) == first + 1
+        for key in ("", "x" * 65):
+            with pytest.raises(ValueError, match="1 to 64 bytes"):
+                app.once(key).create("Reading", celsius=1)
+
+    async def live() -> None:
+        async with postern.aio.App("thermo", **login) as app:
+            assert await app.once("noon").create("Reading", celsius=1) == first
+
+    asyncio.run(asyncio.wait_for(live(), 60))
 
 
 def test_asyncio_has_the_same(board, login):
@@ -196,13 +221,9 @@ def test_asyncio_has_the_same(board, login):
     asyncio.run(asyncio.wait_for(live(), 60))
 
 
-def test_a_shell_sends_one_write(board, login, tmp_path):
+def test_a_shell_sends_one_write(board, login, credentials):
     board.live()
-    credentials = tmp_path / "credentials"
-    credentials.mkdir()
     password = credentials / "thermo.password"
-    password.write_text(login["password"] + "\n")
-    password.chmod(0o400)
 
     def send(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess:
         environment = {**os.environ, "PYTHONPATH": str(LIBRARY), "POSTERN_BUS": login["bus"],
@@ -229,7 +250,7 @@ def test_postern_agent_app_sends_one_write(board, login, tmp_path):
     logins = tmp_path / "apps"
     logins.mkdir()
     (logins / "thermo.password").write_text(login["password"] + "\n")
-    text = SCRIPT.read_text()
+    text = (DEVICES / "packages" / "postern-agent-app").read_text()
     assert text.count("\napps=/etc/postern/apps\n") == 1
     script = tmp_path / "postern-agent-app"
     script.write_text(text.replace("\napps=/etc/postern/apps\n", f"\napps={logins}\n"))
@@ -261,6 +282,12 @@ def test_the_package_is_built_and_installed_alone(tmp_path):
     subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", place,
                     wheel], check=True, timeout=120)
     assert (place / "postern" / "py.typed").exists()
+
+
+def test_its_types_are_strict():
+    done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "postern"], cwd=LIBRARY,
+                          capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_no_secret_was_seen_anywhere(evidence, programs):

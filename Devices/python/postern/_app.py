@@ -9,16 +9,21 @@ from typing import Any, Callable, Mapping, Optional, Type
 from ._errors import Unavailable
 from ._link import Link, failure
 from ._login import check_name, find_bus, find_password
-from ._request import Request, encode, write
+from ._request import Request
 from ._session import Session
+from ._writer import Writer
+
+#: `postern.testing` puts an agent in memory here.
+connect: Callable[..., Link] = Link
 
 
-class App:
+class App(Writer[int]):
     """An app of this name. It connects in the background, and again after each break.
 
     `bus` is `mqtt://host:port` or `unix:/path`. Without it and without a password they are found
     where the package `postern-agent` and `postern-agent-app` put them. `timeout` is in seconds.
-    All methods may be called from any thread.
+    All methods may be called from any thread. A write returns its number, and raises `Refused`,
+    `SessionOver`, or `Unavailable` after `timeout`.
     """
 
     def __init__(
@@ -28,26 +33,9 @@ class App:
         self.name = check_name(name)
         self.timeout = timeout
         found = find_bus(bus)
-        self._link = Link(
+        self._link = connect(
             name, found, username or name,
             lambda: find_password(name) if password is None else password)
-
-    def create(self, cls: str, object: Any = None, /, **fields: Any) -> int:
-        """Makes a record of this class, from an object or from fields: `create("Reading", c=21.5)`.
-
-        Returns the number of the write, once the agent has it on disk. Sends it again until there
-        is an answer, under one key, so there is never a second record. Raises `Refused`,
-        `SessionOver`, or `Unavailable` after `timeout`.
-        """
-        return self._finish(write("create", cls, None, encode(object, fields)))
-
-    def update(self, cls: str, object_id: str, object: Any = None, /, **fields: Any) -> int:
-        """Changes a record. The same as `create` otherwise."""
-        return self._finish(write("update", cls, object_id, encode(object, fields)))
-
-    def delete(self, cls: str, object_id: str, /) -> int:
-        """Deletes a record. The same as `create` otherwise."""
-        return self._finish(write("delete", cls, object_id, b"{}"))
 
     def session(self) -> Session:
         """The session now. Raises `Unavailable` if the agent publishes none within `timeout`."""

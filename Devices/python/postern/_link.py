@@ -10,7 +10,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional
 
 import paho.mqtt.client as paho
 from paho.mqtt.packettypes import PacketTypes
-from paho.mqtt.properties import Properties
+from paho.mqtt.properties import Properties as _Properties
 
 from ._errors import Refused, SessionOver, Unavailable
 from ._login import Bus
@@ -18,6 +18,8 @@ from ._request import AGAIN, Request
 from ._session import Session
 
 _SESSION = "postern/session"
+# paho-mqtt has no types for it.
+Properties: Any = _Properties
 #: The longest pause between two tries of one request, in seconds.
 _LONGEST = 60.0
 
@@ -29,7 +31,7 @@ class _Client(paho.Client):
 
     def _create_socket_connection(self) -> socket.socket:
         if self.unix is None:
-            return super()._create_socket_connection()  # type: ignore[misc, no-any-return]
+            return super()._create_socket_connection()
         made = socket.socket(socket.AF_UNIX)
         try:
             made.settimeout(5)
@@ -115,31 +117,36 @@ class Link:
         with self._changed:
             self._is_closed = True
             self._changed.notify_all()
-        self._sender.join()
+        # A callback of a write that was given up may close, too.
+        if threading.current_thread() is not self._sender:
+            self._sender.join()
         self._client.disconnect()
         self._client.loop_stop()
 
     # The thread that sends.
 
     def _run(self) -> None:
-        with self._changed:
-            while not self._is_closed:
-                now = time.monotonic()
-                for request in list(self._requests.values()):
-                    if request.until <= now:
-                        self._give_up(request)
-                    elif request.due <= now and self._is_connected:
-                        self._publish(request, now)
-                self._changed.wait(self._idle(now))
-            for request in list(self._requests.values()):
-                self._give_up(request)
+        is_closed = False
+        while not is_closed:
+            with self._changed:
+                now, is_closed = time.monotonic(), self._is_closed
+                late = [r for r in self._requests.values() if r.until <= now or is_closed]
+                ends = [(request, self._give_up(request)) for request in late]
+                if not ends and not is_closed:
+                    for request in list(self._requests.values()):
+                        if request.due <= now and self._is_connected:
+                            self._publish(request, now)
+                    self._changed.wait(self._idle(now))
+            # Without the lock, because these call callers' code.
+            for request, error in ends:
+                _end(request, error=error)
 
     def _idle(self, now: float) -> Optional[float]:
-        """The time until something is due; None if nothing is."""
+        """The time until something is due, an hour at most; None if nothing is."""
         times = [r.until for r in self._requests.values()]
         if self._is_connected:
             times += [r.due for r in self._requests.values()]
-        return max(min(times) - now, 0) if times else None
+        return min(max(min(times) - now, 0), 3600) if times else None
 
     def _publish(self, request: Request, now: float) -> None:
         asked = Properties(PacketTypes.PUBLISH)
@@ -150,16 +157,13 @@ class Link:
         request.due = now + request.pause
         request.pause = min(2 * request.pause, _LONGEST)
 
-    def _give_up(self, request: Request) -> None:
+    def _give_up(self, request: Request) -> Exception:
         self._requests.pop(request.correlation, None)
-        last = request.last
-        if last is None:
-            where = "the agent has not answered" if self._is_connected else \
-                f"the bus is away: {self._problem}"
-            error: Exception = Unavailable(where)
-        else:
-            error = failure(last)
-        _end(request, error=error)
+        if request.last is not None:
+            return failure(request.last)
+        return Unavailable(
+            "the agent has not answered" if self._is_connected
+            else f"the bus is away: {self._problem}")
 
     # paho's thread.
 

@@ -18,10 +18,15 @@ AGAIN = (140, 155, 206, 209)
 class Request:
     """Sent again under one key until it has an answer."""
 
-    def __init__(self, path: str, payload: bytes = b"{}"):
+    def __init__(self, path: str, payload: bytes = b"{}", key: Optional[str] = None):
+        """`key` is the caller's own, or None for a new one."""
+        if key is not None and not 1 <= len(key.encode()) <= 64:
+            raise ValueError("a key has 1 to 64 bytes")
         self.path = path
         self.payload = payload
-        self.key = str(uuid.uuid4())
+        self.key = key or str(uuid.uuid4())
+        # Its own, because two requests at once may have one key.
+        self.correlation = uuid.uuid4().bytes
         self.begin(0.0, 0.0)
 
     def begin(self, now: float, timeout: float) -> "Request":
@@ -34,20 +39,19 @@ class Request:
         self.last: Optional[Mapping[str, Any]] = None
         return self
 
-    @property
-    def correlation(self) -> bytes:
-        return self.key.encode()
 
-
-def write(verb: str, class_name: str, object_id: Optional[str], payload: bytes) -> Request:
+def write(
+    verb: str, class_name: str, object_id: Optional[str], payload: bytes,
+    key: Optional[str] = None,
+) -> Request:
     """Raises ValueError for a name that no topic may have."""
     if not _CLASS.fullmatch(class_name):
         raise ValueError("a class has letters, digits and _, and begins with a letter")
     if object_id is None:
-        return Request(f"{verb}/{class_name}", payload)
+        return Request(f"{verb}/{class_name}", payload, key)
     if not _OBJECT.fullmatch(object_id):
         raise ValueError("an object id has 1 to 64 of letters, digits, _ and -")
-    return Request(f"{verb}/{class_name}/{object_id}", payload)
+    return Request(f"{verb}/{class_name}/{object_id}", payload, key)
 
 
 def encode(value: Any, fields: Mapping[str, Any]) -> bytes:

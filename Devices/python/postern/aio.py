@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import asyncio
 from types import TracebackType
-from typing import Any, AsyncIterator, Optional, Type
+from typing import Any, AsyncIterator, Coroutine, Optional, Type
 
 from . import _app
 from ._errors import Unavailable
-from ._request import Request, encode, write
+from ._request import Request
 from ._session import Session
+from ._writer import Writer
 
 __all__ = ["App"]
 
 
-class App:
+class App(Writer[Coroutine[Any, Any, int]]):
     """See `postern.App`. A write that is cancelled is not sent again; it may have arrived."""
 
     def __init__(
@@ -26,15 +27,6 @@ class App:
         password: Optional[str] = None, *, timeout: float = 30.0,
     ):
         self._app = _app.App(name, bus, username, password, timeout=timeout)
-
-    async def create(self, cls: str, object: Any = None, /, **fields: Any) -> int:
-        return await self._finish(write("create", cls, None, encode(object, fields)))
-
-    async def update(self, cls: str, object_id: str, object: Any = None, /, **fields: Any) -> int:
-        return await self._finish(write("update", cls, object_id, encode(object, fields)))
-
-    async def delete(self, cls: str, object_id: str, /) -> int:
-        return await self._finish(write("delete", cls, object_id, b"{}"))
 
     async def session(self) -> Session:
         async for session in self.sessions():
