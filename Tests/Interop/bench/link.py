@@ -65,6 +65,7 @@ class Link:
         self.heard: list[Message] = []
         self.journal = journal if journal is not None else []
         self.is_up = False
+        self._was_up = False
         self._stays = stays
         self._filters = subscribe
         self._on_message = on_message
@@ -200,7 +201,7 @@ class Link:
 
     def _connected(self, client, userdata, flags, code, properties) -> None:
         with self._changed:
-            again = self._connack == 1
+            again, self._was_up = self._was_up, self._was_up or not code.is_failure
             self._connack = code.value or 1
             self.is_up = not code.is_failure
             self._changed.notify_all()
