@@ -101,13 +101,14 @@ struct Forwarder {
         line.removeAll()
         bytesInFlight = 0
         firstRefused = nil
-        window = ForwardingWindow()
         idle.end()
         search.connectionBegan()
         rewind(before: 1)
         guard let user else { return }
         if user != lastUser { endHold() }
-        if hold != nil { window.beginWithOne() }
+        // The broker may learn only now what the board may write. If it refuses the first write and
+        // takes the next, the data is out of order.
+        window.beginWithOne()
         lastUser = user
     }
 
