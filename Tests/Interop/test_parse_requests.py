@@ -7,6 +7,7 @@ request as a POST of `text/plain` that says in its body who asks and what it wou
 import http.client
 import json
 import urllib.parse
+import uuid
 
 import pytest
 
@@ -32,12 +33,14 @@ def send(house: House, method: str, path: str, body: str | None, headers: dict):
         connection.close()
 
 
-def rest(house, method, path, body=None, token=None, **options):
-    """As Parse's REST guide writes it with curl."""
+def rest(house, method, path, body=None, token=None, request_id=None, **options):
+    """As Parse's REST guide writes it with curl, and the Swift SDK."""
     headers = {"X-Parse-Application-Id": APP, "X-Parse-REST-API-Key": "unused",
                "X-Parse-Revocable-Session": "1", "X-Parse-Installation-Id": PHONE}
     if token is not None:
         headers["X-Parse-Session-Token"] = token
+    if request_id is not None:
+        headers["X-Parse-Request-Id"] = request_id
     if options:
         values = {k: v if isinstance(v, str) else json.dumps(v) for k, v in options.items()}
         path += "?" + urllib.parse.urlencode(values)
@@ -47,7 +50,7 @@ def rest(house, method, path, body=None, token=None, **options):
     return send(house, method, "/parse" + path, body, headers)
 
 
-def sdk(house, method, path, body=None, token=None, **options):
+def sdk(house, method, path, body=None, token=None, request_id=None, **options):
     """As the JavaScript SDK's RESTController writes it."""
     form = dict(body or {}, **options, _ApplicationId=APP, _ClientVersion="js6.1.1",
                 _InstallationId=PHONE, _RevocableSession="1")
@@ -55,7 +58,10 @@ def sdk(house, method, path, body=None, token=None, **options):
         form["_method"] = method
     if token is not None:
         form["_SessionToken"] = token
-    return send(house, "POST", "/parse" + path, json.dumps(form), {"Content-Type": "text/plain"})
+    headers = {"Content-Type": "text/plain"}
+    if request_id is not None:
+        headers["X-Parse-Request-Id"] = request_id
+    return send(house, "POST", "/parse" + path, json.dumps(form), headers)
 
 
 @pytest.mark.parametrize("client", [rest, sdk], ids=["headers", "body"])
@@ -96,6 +102,32 @@ def test_a_person_signs_up_lists_sessions_and_ends_one(house, client):
     assert client(house, "POST", "/logout", {}, token) == (200, {})
     status, over = client(house, "GET", "/sessions/me", token=token)
     assert (status, over["code"]) == (400, 209)
+
+
+@pytest.mark.parametrize("client", [rest, sdk], ids=["headers", "body"])
+def test_a_request_with_an_id_takes_effect_once(house, client):
+    name = {"username": f"once-{client.__name__}", "password": "a rather long password"}
+    first, second, third = (str(uuid.uuid4()) for _ in range(3))
+    status, made = client(house, "POST", "/users", name, request_id=first)
+    assert status == 201, made
+    token = made["sessionToken"]
+    house.evidence.add_secret(f"{client.__name__}: once", token)
+    duplicate = (400, {"code": 159, "error": "Duplicate request"})
+    assert client(house, "POST", "/users", name, request_id=first) == duplicate
+    path = f"/users/{made['objectId']}"
+    visit = {"visits": {"__op": "Increment", "amount": 1}}
+    assert client(house, "PUT", path, visit, token, request_id=second)[0] == 200
+    assert client(house, "PUT", path, visit, token, request_id=second) == duplicate
+    # The JavaScript SDK gives ids to what it sends as a POST, so to what it reads, too.
+    for _ in range(2):
+        status, user = client(house, "GET", "/users/me", token=token, request_id=second)
+        assert (status, user["visits"]) == (200, 1)
+    batch = {"requests": [{"method": "PUT", "path": "/parse" + path, "body": visit}] * 2}
+    assert all("success" in part
+               for part in client(house, "POST", "/batch", batch, token, request_id=third)[1])
+    again = client(house, "POST", "/batch", batch, token, request_id=third)[1]
+    assert [part["error"]["code"] for part in again] == [159, 159]
+    assert client(house, "GET", "/users/me", token=token)[1]["visits"] == 3
 
 
 @pytest.mark.parametrize("client", [rest, sdk], ids=["headers", "body"])

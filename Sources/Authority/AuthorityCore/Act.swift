@@ -159,12 +159,14 @@ extension Authority {
         }
     }
 
-    /// Runs one transaction, then asks the worker to do the jobs that it added.
+    /// Runs one transaction, then asks the worker to do the jobs that it added. Spends the request.
     func transactAndTell<R: Sendable>(
         _ body: @escaping @Sendable (any AuthorityTransaction) throws(AuthorityError) -> R
     ) async throws(AuthorityError) -> R {
+        let now = clock()
         let (result, lines) = try await store.transact { transaction throws(AuthorityError) in
-            (try body(transaction), transaction.jobLines)
+            try spend(transaction, at: now)
+            return (try body(transaction), transaction.jobLines)
         }
         for line in lines { worker.wake(line) }
         return result

@@ -12,6 +12,8 @@ package struct Authority: Sendable {
     let signatures: any IDTokenSignatures
     package let rules: AuthorityRules
     let clock: @Sendable () -> Timestamp
+    /// The next effect spends it: see `once`.
+    var request: RequestToSpend?
 
     package init(
         store: any RecordStore, cryptography: any AuthorityCryptography,

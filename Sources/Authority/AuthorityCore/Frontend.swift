@@ -10,6 +10,12 @@ package import Wire
 package protocol AuthorityFrontend: ParseObjects, IdentityFrontend {
     var info: AuthorityInfo { get }
 
+    /// The same frontend for a request that has an id. The next call that changes something spends
+    /// the id together with its effect. Throws 159 if the request took effect within the last five
+    /// minutes, and so does that call; 155 for too many ids of one holder. A call that throws
+    /// spends nothing.
+    func once(_ request: NamedRequest) async throws(AuthorityError) -> any AuthorityFrontend
+
     /// Opens an unrestricted session. An unknown user and a wrong password give the same error
     /// (101) in the same time. Too many tries give 155.
     func login(_ attempt: LoginAttempt) async throws(AuthorityError) -> LoggedIn

@@ -99,13 +99,13 @@ struct CallerCheck: Sendable {
         }
     }
 
-    /// The same handler, which also reports each refusal with code 119.
+    /// The same handler, which knows its route and also reports each refusal with code 119.
     private func watching(
         _ route: HTTPRoute, _ caller: Caller?, _ handle: @escaping HTTPRoute.Handler
     ) -> HTTPRoute.Handler {
         { call async throws(AuthorityError) in
             do throws(AuthorityError) {
-                let answer = try await handle(call)
+                let answer = try await handle(call.on(route))
                 if answer.isForbidden { tell(.forbidden, of: call, to: route, by: caller) }
                 return answer
             } catch {

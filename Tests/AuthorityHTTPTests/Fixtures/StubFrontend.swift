@@ -69,6 +69,17 @@ actor StubFrontend: AuthorityFrontend {
     func haveLiveSessions(_ count: Int) { liveSessions = count }
     func useBroker(_ uri: String) { brokerURI = uri }
 
+    private var spent: [NamedRequest] = []
+
+    /// Spends an id before its effect, which is enough to see that a route asks for it.
+    func once(_ request: NamedRequest) throws(AuthorityError) -> any AuthorityFrontend {
+        guard !spent.contains(request) else {
+            throw .refused(Refusal(code: 159, text: "Duplicate request"))
+        }
+        spent.append(request)
+        return self
+    }
+
     func note(_ call: String) throws(AuthorityError) {
         calls.append(call)
         if let failure { throw failure }

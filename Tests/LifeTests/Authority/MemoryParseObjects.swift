@@ -1,7 +1,8 @@
 import AuthorityCore
 import Sessions
 
-/// Lives of sessions have no roles and no `_Installation`: this store keeps none.
+/// Lives of sessions have no roles, no `_Installation` and no ids of requests: this store keeps
+/// none.
 extension MemoryTransaction {
     func installation(_ id: ObjectID) -> InstallationRecord? { nil }
     func installation(named installation: InstallationID) -> InstallationRecord? { nil }
@@ -18,4 +19,15 @@ extension MemoryTransaction {
     func roles() -> [RoleRecord] { [] }
     func save(_ role: RoleRecord) throws(AuthorityError) -> Bool { throw refuse("no roles here") }
     func deleteRole(_ id: ObjectID) throws(AuthorityError) { throw refuse("no roles here") }
+
+    func isSpent(requestHash: [UInt8], at now: Timestamp) -> Bool { false }
+
+    func spendRequest(
+        hash: [UInt8], of holder: String, until end: Timestamp, at now: Timestamp
+    ) throws(AuthorityError) -> Bool {
+        throw refuse("no ids of requests here")
+    }
+
+    func requestEnd(of holder: String, skipping skipped: Int) -> Timestamp? { nil }
+    func deleteRequests(endedBefore time: Timestamp, limit: Int) -> Int { 0 }
 }

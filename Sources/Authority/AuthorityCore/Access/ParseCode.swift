@@ -14,6 +14,7 @@ package enum ParseCode: Int, Sendable {
     /// A value that must be unique but is not.
     case duplicateValue = 137
     case badRoleName = 139
+    case duplicateRequest = 159
     case usernameMissing = 200
     case passwordMissing = 201
     case usernameTaken = 202

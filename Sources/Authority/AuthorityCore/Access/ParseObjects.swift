@@ -40,8 +40,8 @@ package protocol ParseObjects: Sendable {
 }
 
 extension Authority {
-    /// Runs one transaction for a caller with or without a session. `body` gets an `Act` with the
-    /// present session, or nil without one.
+    /// Runs one transaction for a caller with or without a session, and spends the request. `body`
+    /// gets an `Act` with the present session, or nil without one.
     func actAsAnyone<R: Sendable>(
         _ deed: CallKind, by caller: Caller?,
         _ body: @escaping @Sendable (
@@ -50,6 +50,7 @@ extension Authority {
     ) async throws(AuthorityError) -> R {
         let now = clock()
         return try await store.transact { transaction throws(AuthorityError) in
+            try spend(transaction, at: now)
             let act = try caller.map { caller throws(AuthorityError) in
                 try Act(deed, by: caller, self, transaction, at: now)
             }

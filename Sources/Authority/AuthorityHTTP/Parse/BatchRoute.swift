@@ -45,9 +45,9 @@ struct BatchRoute: Sendable {
             throw .refused(Refusal(.tooLarge, "a batch has at most \(Self.limit) requests"))
         }
         var parts: [BatchPart] = []
-        for value in sent {
+        for (place, value) in sent.enumerated() {
             parts.append(try reading { () throws(WireError) in
-                try BatchPart(json: value, of: call)
+                try BatchPart(json: value, at: place, of: call)
             })
         }
         var results: [JSONValue] = []
@@ -92,6 +92,7 @@ struct BatchRoute: Sendable {
 /// One request of a batch. The router brings it to its resource, which stores the answer here.
 final class BatchPart: Sendable {
     let batch: Call
+    private let place: Int
     /// Path and query.
     let target: String
     private let method: String
@@ -101,13 +102,14 @@ final class BatchPart: Sendable {
     /// Nil if there is no such path.
     var answer: Answer? { kept.withLock { $0 } }
 
-    init(json: JSONValue, of batch: Call) throws(WireError) {
+    init(json: JSONValue, at place: Int, of batch: Call) throws(WireError) {
         guard let members = json.asObject else { throw .mistyped("requests") }
         let json = JSONObject(members)
         method = try json.string("method")
         target = try json.string("path")
         body = try json.optional("body") { $0.asObject.map(JSONObject.init) }
         self.batch = batch
+        self.place = place
     }
 
     func finish(at resource: Resource, _ uri: URI, _ parameters: [String: String]) async {
@@ -133,7 +135,7 @@ final class BatchPart: Sendable {
         }
         let size = body.map { JSONValue.object($0.members).bytes.count } ?? 0
         guard size <= route.bodyLimit else { return .tooLarge(limit: route.bodyLimit) }
-        let call = Call(of: batch, to: uri, at: parameters, body)
+        let call = Call(of: batch, part: place, to: uri, at: parameters, body)
         guard let handle = try await resource.door.admit(call, to: route) else {
             return .unauthorized
         }

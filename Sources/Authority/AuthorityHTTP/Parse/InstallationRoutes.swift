@@ -37,7 +37,8 @@ struct InstallationRoutes: Sendable {
     /// 201 for a new installation, 200 if one with that id existed.
     private func save(_ call: Call, by caller: Caller?) async throws(AuthorityError) -> Answer {
         let draft = try draft(call)
-        let (saved, isNew) = try await frontend.saveInstallation(draft, by: caller)
+        let (saved, isNew) = try await frontend.once(for: call, by: caller)
+            .saveInstallation(draft, by: caller)
         var members = saved.fields.results(of: draft.fields)
         members["objectId"] = .string(saved.objectID.description)
         members["createdAt"] = .string(ParseDate.print(saved.createdAt))
@@ -61,8 +62,9 @@ struct InstallationRoutes: Sendable {
 
     private func update(_ call: Call, by caller: Caller?) async throws(AuthorityError) -> Answer {
         let draft = try draft(call)
-        let saved = try await frontend.updateInstallation(
-            try call.parameter("id", ObjectID.init), with: draft, by: caller)
+        let id = try call.parameter("id", ObjectID.init)
+        let saved = try await frontend.once(for: call, by: caller)
+            .updateInstallation(id, with: draft, by: caller)
         var members = saved.fields.results(of: draft.fields)
         members["updatedAt"] = .string(ParseDate.print(saved.updatedAt))
         return Answer(members)

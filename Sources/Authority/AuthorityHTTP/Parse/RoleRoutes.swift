@@ -51,7 +51,8 @@ struct RoleRoutes: Sendable {
 
     private func make(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
         try caller.requireMayWrite(.role)
-        let made = try await frontend.makeRole(try RoleDraft(json: try call.json()), by: caller)
+        let draft = try RoleDraft(json: try call.json())
+        let made = try await frontend.once(for: call, by: caller).makeRole(draft, by: caller)
         var answer = Answer(.created, [
             "objectId": .string(made.role.objectID.description),
             "createdAt": .string(ParseDate.print(made.role.createdAt)),
@@ -62,9 +63,10 @@ struct RoleRoutes: Sendable {
 
     private func update(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
         try caller.requireMayWrite(.role)
-        let changed = try await frontend.updateRole(
-            try call.parameter("id", ObjectID.init), with: try RoleDraft(json: try call.json()),
-            by: caller)
+        let id = try call.parameter("id", ObjectID.init)
+        let draft = try RoleDraft(json: try call.json())
+        let changed = try await frontend.once(for: call, by: caller)
+            .updateRole(id, with: draft, by: caller)
         return Answer(["updatedAt": .string(ParseDate.print(changed.role.updatedAt))])
     }
 

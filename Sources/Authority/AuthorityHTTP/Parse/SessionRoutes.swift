@@ -67,7 +67,7 @@ struct SessionRoutes: Sendable {
         try permit(.create, call, caller)
         let draft = try SessionDraft(json: try call.json())
         if !draft.custom.isEmpty { try permit(.addField, call, caller) }
-        let made = try await frontend.makeSession(draft, by: caller)
+        let made = try await frontend.once(for: call, by: caller).makeSession(draft, by: caller)
         var answer = Answer(.created, made.sessionForm)
         answer.headers[.location] = "\(mount)/sessions/\(made.session.objectID)"
         return answer
@@ -93,8 +93,7 @@ struct SessionRoutes: Sendable {
         let header = isFirst ? try call.installation() : nil
         let order = SessionDraft(
             installation: draft.installation ?? header, custom: draft.custom)
-        let id = caller.session.objectID
-        return Answer(try await frontend.update(id, with: order, by: caller).parseForm)
+        return try await change(caller.session.objectID, order, call, by: caller)
     }
 
     private func endCurrent(
@@ -132,7 +131,14 @@ struct SessionRoutes: Sendable {
                 throw Self.denied(.addField)
             }
         }
-        return Answer(try await frontend.update(id, with: draft, by: caller).parseForm)
+        return try await change(id, draft, call, by: caller)
+    }
+
+    private func change(
+        _ id: ObjectID, _ draft: SessionDraft, _ call: Call, by caller: Caller
+    ) async throws(AuthorityError) -> Answer {
+        let once = try await frontend.once(for: call, by: caller)
+        return Answer(try await once.update(id, with: draft, by: caller).parseForm)
     }
 
     private func revoke(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {

@@ -105,9 +105,11 @@ struct UserRoutes: Sendable {
     private func addUser(_ call: Call, by caller: Caller?) async throws(AuthorityError) -> Answer {
         try caller?.requireMayWrite(.user)
         let json = try call.json()
-        guard let caller, caller.user.isAdministrator else { return try await signUp(json, call) }
+        guard let caller, caller.user.isAdministrator else {
+            return try await signUp(json, call, by: caller)
+        }
         // A caller with a new proof of identity logs in again with it, as in Parse.
-        if json.hasAuthData { return try await signUp(json, call) }
+        if json.hasAuthData { return try await signUp(json, call, by: caller) }
         try requireNameAndPassword(json)
         let profile = try ProfileChange(json: json, making: ["isAdministrator", "mayClaim"])
         let user = try reading { () throws(WireError) in
@@ -116,21 +118,21 @@ struct UserRoutes: Sendable {
                 isAdministrator: try json.flag("isAdministrator"),
                 mayClaim: try json.flag("mayClaim"), profile: profile)
         }
-        let added = try await frontend.addUser(user, by: caller)
+        let added = try await frontend.once(for: call, by: caller).addUser(user, by: caller)
         return made(added, added.parseForm)
     }
 
     /// Signs up. An anonymous id or an identity that is known logs in instead: 200, and no new
     /// user.
     private func signUp(
-        _ json: JSONObject, _ call: Call
+        _ json: JSONObject, _ call: Call, by caller: Caller?
     ) async throws(AuthorityError) -> Answer {
         if !json.hasAuthData { try requireNameAndPassword(json) }
         let attempt = SignUp(
             credential: try SignUp.Credential(json: json),
             profile: try ProfileChange(json: json, making: []),
             installation: try call.installation(), origin: call.origin)
-        let result = try await frontend.signUp(attempt)
+        let result = try await frontend.once(for: call, by: caller).signUp(attempt)
         guard result.session.createdWith.action == "signup" else { return Answer(result.userForm) }
         return made(result.user, result.userForm)
     }
@@ -182,6 +184,7 @@ struct UserRoutes: Sendable {
             known["sessionToken"] = .string(token.reveal())
         }
         let (change, data) = try ProfileChange.read(json, over: known, origin: call.origin)
+        var frontend = try await frontend.once(for: call, by: caller)
         if !data.isEmpty {
             guard isOwn else {
                 throw .refused(
@@ -191,7 +194,10 @@ struct UserRoutes: Sendable {
                 throw .refused(
                     Refusal(.forbidden, "authData must be changed in a request of its own"))
             }
-            try await self.change(try IdentityChange(authData: data), call, by: caller)
+            let change = try IdentityChange(authData: data)
+            try await self.change(change, at: frontend, call, by: caller)
+            // The request's id is used up.
+            frontend = self.frontend
         }
         let changed = try await frontend.change(user.objectID, change, by: caller)
         var members = changed.fields.results(of: change.fields)
@@ -201,7 +207,8 @@ struct UserRoutes: Sendable {
     }
 
     private func change(
-        _ change: IdentityChange, _ call: Call, by caller: Caller
+        _ change: IdentityChange, at frontend: any AuthorityFrontend, _ call: Call,
+        by caller: Caller
     ) async throws(AuthorityError) {
         switch change {
         case .link(let proof):

@@ -28,6 +28,10 @@ struct Call: Sendable {
     /// The secret that a broker sends: in the path, or as a bearer token.
     var brokerSecret: String? { parameters["secret"] ?? bearerText }
     private let bearerText: String?
+    /// The id that the client gave the request, not yet parsed, and the request's place in a batch.
+    let requestID: (text: String, part: Int?)?
+    /// The method and pattern of the route that runs, such as `POST /parse/users`.
+    private(set) var route = ""
     /// The query, not decoded. For a broker's GET it takes the place of a form.
     let queryBytes: [UInt8]
     /// Empty until the caller has been checked.
@@ -76,13 +80,17 @@ struct Call: Sendable {
         bearerText = headers[.authorization].flatMap { text in
             text.hasPrefix(scheme) ? String(text.dropFirst(scheme.count)) : nil
         }
+        requestID = HTTPFieldName.requestID.flatMap { headers[$0] }.map { ($0, nil) }
         queryBytes = Array((request.uri.query ?? "").utf8)
         self.parameters = parameters
         query = Self.query(request.uri)
     }
 
     /// One request of a batch. Its credentials are those of the batch; everything else is its own.
-    init(of batch: Call, to uri: URI, at parameters: [String: String], _ body: JSONObject?) {
+    init(
+        of batch: Call, part: Int, to uri: URI, at parameters: [String: String],
+        _ body: JSONObject?
+    ) {
         context = batch.context
         isFromThisMachine = batch.isFromThisMachine
         credentials = batch.credentials
@@ -92,6 +100,7 @@ struct Call: Sendable {
         isPageReading = false
         knownTag = nil
         bearerText = nil
+        requestID = batch.requestID.map { ($0.text, part) }
         queryBytes = []
         members = body?.members
         self.parameters = parameters
@@ -130,6 +139,12 @@ struct Call: Sendable {
     func with(_ credentials: Credentials) -> Call {
         var call = self
         call.credentials = credentials
+        return call
+    }
+
+    func on(_ route: HTTPRoute) -> Call {
+        var call = self
+        call.route = "\(route.methodName) \(route.path)"
         return call
     }
 

@@ -50,6 +50,7 @@ enum HTTPFieldName {
     static let applicationID = HTTPField.Name("X-Parse-Application-Id")
     static let sessionToken = HTTPField.Name("X-Parse-Session-Token")
     static let installationID = HTTPField.Name("X-Parse-Installation-Id")
+    static let requestID = HTTPField.Name("X-Parse-Request-Id")
     static let masterKey = HTTPField.Name("X-Parse-Master-Key")
     static let clientKeys = [
         HTTPField.Name("X-Parse-REST-API-Key"), HTTPField.Name("X-Parse-Client-Key"),

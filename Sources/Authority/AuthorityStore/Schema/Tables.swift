@@ -144,6 +144,13 @@ extension Schema {
                 .text("id"), .text("name"), .text("acl"), .text("users"), .text("roles"),
                 .integer("created_at"), .integer("updated_at"),
             ], key: ["id"], indexes: [.unique("name", "role_names")]),
+        // Requests of Parse clients that took effect. `holder` is whose ids they are among.
+        Table(
+            name: "requests",
+            columns: [.bytes("hash"), .text("holder"), .integer("ends_at")], key: ["hash"],
+            indexes: [
+                .on("holder, ends_at", "requests_of_holder"), .on("ends_at", "request_ends"),
+            ], isKeptByKey: true),
     ]
 
     private static let claims = [

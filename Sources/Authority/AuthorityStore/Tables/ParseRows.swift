@@ -3,7 +3,7 @@ import PostgreSQLClient
 import Sessions
 import Wire
 
-/// Parse's `_Installation` and `_Role`.
+/// Parse's `_Installation` and `_Role`, and the ids of requests.
 extension StoreTransaction {
     func installation(_ id: ObjectID) throws(AuthorityError) -> InstallationRecord? {
         try row("SELECT * FROM installations WHERE id = ?", [id.description])
@@ -92,6 +92,44 @@ extension StoreTransaction {
 
     func deleteRole(_ id: ObjectID) throws(AuthorityError) {
         try run("DELETE FROM roles WHERE id = ?", [id.description])
+    }
+
+    func isSpent(requestHash hash: [UInt8], at now: Timestamp) throws(AuthorityError) -> Bool {
+        try row(
+            "SELECT ends_at FROM requests WHERE hash = ? AND ends_at > ?",
+            [hash, now.milliseconds]) != nil
+    }
+
+    func spendRequest(
+        hash: [UInt8], of holder: String, until end: Timestamp, at now: Timestamp
+    ) throws(AuthorityError) -> Bool {
+        try change(
+            """
+            INSERT INTO requests (hash, holder, ends_at) VALUES (?, ?, ?)
+            ON CONFLICT (hash) DO UPDATE SET ends_at = excluded.ends_at
+                WHERE requests.ends_at <= ?
+            """, [hash, holder, end.milliseconds, now.milliseconds]) == 1
+    }
+
+    func requestEnd(
+        of holder: String, skipping skipped: Int
+    ) throws(AuthorityError) -> Timestamp? {
+        try row(
+            """
+            SELECT ends_at FROM requests WHERE holder = ?
+            ORDER BY ends_at DESC LIMIT 1 OFFSET \(skipped)
+            """, [holder]
+        ).map { row throws(AuthorityError) in try row.time("ends_at") }
+    }
+
+    func deleteRequests(
+        endedBefore time: Timestamp, limit: Int
+    ) throws(AuthorityError) -> Int {
+        try change(
+            """
+            DELETE FROM requests WHERE hash IN (
+                SELECT hash FROM requests WHERE ends_at <= ? ORDER BY ends_at LIMIT ?)
+            """, [time.milliseconds, limit])
     }
 
     private func readInstallation(_ row: SQLRow) throws(AuthorityError) -> InstallationRecord {
