@@ -149,7 +149,9 @@ final class FailingStore: DataStore {
     func object(
         _ id: RecordID, of className: ClassName, owner: UserID
     ) async throws(AuthorityError) -> DataObject? { nil }
-    func delete(board: InstallationID, owner: UserID) async throws(AuthorityError) {}
+    func delete(_ release: DataRelease) async throws(AuthorityError) {}
+    func openReleases(until time: Timestamp) async throws(AuthorityError) -> [DataRelease] { [] }
+    func settle(_ release: DataRelease, ownerHasBoard: Bool) async throws(AuthorityError) {}
     func trim(_ bounds: DataBounds, now: Timestamp) async throws(AuthorityError) -> TrimCount {
         TrimCount()
     }
