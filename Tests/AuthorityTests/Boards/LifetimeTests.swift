@@ -27,6 +27,21 @@ struct LifetimeTests {
         #expect(view.state == .active && view.session.expiresAt == nil)
     }
 
+    @Test("gives an access token the time of its preset, as the contract has it", arguments: [
+        ("device", Int64(3600)), ("consumer", 3600), ("high-security", 300), ("long-lived", 3600),
+    ])
+    func access(preset: String, seconds: Int64) async throws {
+        let lifetimes = try #require(LifetimePolicy(preset: preset))
+        let house = try await House(lifetimes: lifetimes)
+        let ada = try await house.login()
+        let live = try await house.provisioned(BoardDouble(), by: ada)
+        let first = try await house.claims(of: live.provision.tokens.access)
+        #expect(first.expiresAt == first.issuedAt + .seconds(seconds))
+        let next = try await live.ask(.refresh(live.provision.tokens.refresh)).result?.accessToken
+        let second = try await house.claims(of: #require(next))
+        #expect(second.expiresAt == second.issuedAt + .seconds(seconds))
+    }
+
     @Test("without limit still ends what was asked to end", arguments: [
         (Duration.seconds(300), Optional(Int64(300))), (.seconds(365 * 86_400), 365 * 86_400),
     ])
