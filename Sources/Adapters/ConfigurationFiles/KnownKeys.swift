@@ -50,7 +50,7 @@ extension KnownKeys {
         http.listen http.public_url http.app_id http.console http.proxies
         http.certificate_file http.key_file http.client_ca_file http.insecure
         http.mount http.rest_api_key http.rest_api_key_file http.master_key_file
-        http.master_key_from
+        http.master_key_from http.origins
         broker.mode broker.listen broker.access broker.uri broker.username
         broker.password_file broker.ca_file broker.certificate_file broker.key_file
         broker.client_ca_file broker.advertise broker.insecure broker.access_secret_file

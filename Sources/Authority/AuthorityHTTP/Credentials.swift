@@ -3,8 +3,8 @@ import HTTPTypes
 import Sessions
 import Wire
 
-/// The credentials of a request, from its headers or from members of its body. Parse's JavaScript
-/// SDK sends them in the body. Nothing in them is trusted yet.
+/// The credentials of a request, from its headers (Parse's own, or HTTP Basic) or from members of
+/// its body. Parse's JavaScript SDK sends them in the body. Nothing in them is trusted yet.
 ///
 /// Source: Parse REST guide, Request format.
 struct Credentials: Sendable {
@@ -16,13 +16,24 @@ struct Credentials: Sendable {
     /// Not yet parsed.
     var installation: String?
 
-    init(_ headers: HTTPFields) {
+    /// `basicFor`: the application whose keys may come by HTTP Basic; nil: none may. They count
+    /// only where no header of Parse names the application.
+    init(_ headers: HTTPFields, basicFor application: String?) {
         let value = { (name: HTTPField.Name?) in name.flatMap { headers[$0] } }
         applicationID = value(HTTPFieldName.applicationID)
         bearer = Call.Bearer(value(HTTPFieldName.sessionToken))
         clientKey = HTTPFieldName.clientKeys.lazy.compactMap(value).first.map(Self.secret)
         masterKey = value(HTTPFieldName.masterKey).map(Self.secret)
         installation = value(HTTPFieldName.installationID)
+        guard applicationID == nil,
+            let basic = application.flatMap({ BasicKeys(headers, of: $0) })
+        else { return }
+        applicationID = basic.applicationID
+        switch basic.key {
+        case nil: break
+        case .client(let key): clientKey = clientKey ?? key
+        case .master(let key): masterKey = masterKey ?? key
+        }
     }
 
     /// Members of a body that are credentials and not data.

@@ -38,6 +38,22 @@ struct BodyFormTests {
         }
     }
 
+    @Test("is JSON, whatever its type says, and is never inflated", arguments: [
+        ("application/x-www-form-urlencoded", nil, #"{"label":"x"}"#, 201, nil),
+        ("application/x-www-form-urlencoded", nil, "label=x", 400, 107),
+        ("application/json", "identity", #"{"label":"x"}"#, 201, nil),
+        ("application/json", "gzip", #"{"label":"x"}"#, 415, 107),
+        ("application/json", "GZIP, identity", #"{"label":"x"}"#, 415, 107),
+    ] as [(String, String?, String, Int, Int64?)])
+    func form(type: String, coding: String?, body: String, status: Int, code: Int64?) async throws {
+        try await RunningConsole.with { console in
+            var headers = ["Content-Type": type]
+            headers["Content-Encoding"] = coding
+            let reply = try await console.send(.POST, "/parse/sessions", body, headers: headers)
+            #expect(reply.status == status && reply.code == code, "\(reply.text)")
+        }
+    }
+
     @Test("is never taken for nobody's where its token is over, or none", arguments: [
         #""r:stranger""#, #""nonsense""#, #""""#, "null", "7", "{}", "[]",
     ], [

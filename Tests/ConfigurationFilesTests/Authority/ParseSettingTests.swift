@@ -44,6 +44,23 @@ struct ParseSettingTests {
         #expect(settings?.http.parse.mount == (isTaken ? text : nil))
     }
 
+    @Test("take other origins as browsers write them", arguments: [
+        ("https://app.example", true), ("http://localhost:3000", true), ("https://a.b:8443", true),
+        ("https://[::1]:8443", true), ("http://[2001:db8::1]", true), ("*", false), ("", false),
+        ("null", false), ("https://", false), ("https://app.example/", false),
+        ("https://app.example/x", false), ("https://App.example", false),
+        ("https://app.example:443", false), ("http://app.example:80", false),
+        ("https://app.example:", false), ("https://app.example:0", false),
+        ("https://app.example:070", false), ("https://app.example:+8", false),
+        ("https://app.example:65536", false), ("https://*.example", false),
+        ("https://me@app.example", false), ("app.example", false), ("https://[::1", false),
+        ("https://[]", false), ("file:///x", false), ("https://a b", false),
+    ])
+    func origins(text: String, isTaken: Bool) {
+        let settings = try? parse("[http]\norigins = [\"https://first.example\", \"\(text)\"]")
+        #expect(settings?.http.parse.origins == (isTaken ? ["https://first.example", text] : nil))
+    }
+
     @Test("know where keys are", arguments: [
         ("rest_api_key = \"k\"", true), ("rest_api_key_file = \"/k\"", true),
         ("rest_api_key = \"k\"\nrest_api_key_file = \"/k\"", false),

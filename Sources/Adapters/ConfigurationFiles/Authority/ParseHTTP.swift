@@ -10,6 +10,8 @@ package struct ParseHTTP: Equatable, Sendable {
     /// Nil: there is no master key.
     package var masterKeyFile: String?
     package var masterKeyFrom = MasterKeyPeers.loopback
+    /// Other origins whose web pages may use Parse's routes.
+    package var origins: [String] = []
 
     /// The clients that may use the master key.
     package enum MasterKeyPeers: String, Sendable, CaseIterable {
@@ -26,12 +28,46 @@ package struct ParseHTTP: Equatable, Sendable {
         restAPIKeyFile = try section.value("rest_api_key_file", SettingValue.absolutePath)
         masterKeyFile = try section.value("master_key_file", SettingValue.absolutePath)
         masterKeyFrom = try section.value("master_key_from", SettingValue.choice) ?? .loopback
+        origins = try Self.origins(section)
         if restAPIKey != nil, restAPIKeyFile != nil {
             throw section.fault("rest_api_key_file", "use this or rest_api_key, not both")
         }
         if masterKeyFile == nil, try section.text("master_key_from") != nil {
             throw section.fault("master_key_from", "needs master_key_file")
         }
+    }
+
+    /// Reads origins in the one form in which browsers send them.
+    private static func origins(_ section: TOMLSection) throws(SettingsError) -> [String] {
+        let origins = try section.texts("origins") ?? []
+        for (index, origin) in origins.enumerated() where !isOrigin(origin) {
+            throw section.fault(
+                "origins", element: index,
+                "an origin is as browsers send it: \"https://app.example\", in lower case, with a "
+                    + "port only if it is not the usual one, and with no path")
+        }
+        return origins
+    }
+
+    /// Source: RFC 6454 §6.2.
+    private static func isOrigin(_ text: String) -> Bool {
+        guard text.utf8.count <= 256,
+            let (scheme, usual) = [("https://", "443"), ("http://", "80")]
+                .first(where: { text.hasPrefix($0.0) })
+        else { return false }
+        let place = text.dropFirst(scheme.count)
+        let end = place.hasPrefix("[") ? place.firstIndex(of: "]").map(place.index(after:)) : nil
+        let host = end.map { place[..<$0] } ?? place.prefix { $0 != ":" }
+        let inHost = end == nil ? "abcdefghijklmnopqrstuvwxyz0123456789-._" : "0123456789abcdef:[]"
+        guard host.utf8.count > (end == nil ? 0 : 2),
+            host.utf8.allSatisfy({ inHost.utf8.contains($0) })
+        else { return false }
+        let port = place[host.endIndex...]
+        if port.isEmpty { return true }
+        guard port.hasPrefix(":"), let number = UInt16(port.dropFirst()), number > 0 else {
+            return false
+        }
+        return port.dropFirst() == "\(number)" && "\(number)" != usual
     }
 
     /// Reads one to four plain names. The first one must not be a path of the console.

@@ -10,6 +10,8 @@ package struct ParseRules: Sendable {
     /// Whether the master key also counts from other machines.
     package var takesMasterKeyFromAnywhere = false
     package var sessionPermissions = ClassPermissions()
+    /// The other origins whose pages may use Parse's API, as browsers write them.
+    package var origins: Set<String> = []
 
     package init() {}
 

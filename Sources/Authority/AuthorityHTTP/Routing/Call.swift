@@ -63,12 +63,15 @@ struct Call: Sendable {
         }
     }
 
-    init(_ request: Request, in context: ConsoleContext, at parameters: [String: String]) {
+    init(
+        _ request: Request, in context: ConsoleContext, at parameters: [String: String],
+        basicFor application: String?
+    ) {
         self.context = context
         let headers = request.headers
         isFromThisMachine = context.isLoopback
             && !HTTPFieldName.forwarded.contains { $0.map(headers.contains) ?? false }
-        credentials = Credentials(headers)
+        credentials = Credentials(headers, basicFor: application)
         cookie = SessionCookie(for: request)
         cookieBearer = cookie.bearer(in: headers[.cookie])
         isFromOwnPage = CSRFCheck.holds(for: request)

@@ -9,6 +9,7 @@ struct ConsoleResponder: HTTPResponder {
 
     private let router: ResourceRouter
     private let proxies: ProxiedOrigin
+    private let otherOrigins: OtherOrigins
     private let isStrictlyHTTPS: Bool
     private let readiness: Readiness
     /// `GET /parse/users/:id` of each route.
@@ -31,6 +32,7 @@ struct ConsoleResponder: HTTPResponder {
         router = ResourceRouter(resources(all))
         names = all.map { "\($0.methodName) \($0.path)" }
         self.proxies = proxies
+        otherOrigins = OtherOrigins(origins: door.rules.origins, mount: door.rules.mount)
         self.isStrictlyHTTPS = isStrictlyHTTPS
         self.readiness = readiness
     }
@@ -38,7 +40,12 @@ struct ConsoleResponder: HTTPResponder {
     func respond(to request: Request, context: ConsoleContext) async throws -> Response {
         var context = context
         context.origin = proxies.origin(of: request, from: context.origin)
-        var response = try await answer(request, in: context)
+        var response = if let granted = otherOrigins.preflight(request) {
+            granted
+        } else {
+            try await answer(request, in: context)
+        }
+        otherOrigins.allow(request, &response)
         // A year. Source: RFC 6797 §6.1.
         if isStrictlyHTTPS { response.headers[.strictTransportSecurity] = "max-age=31536000" }
         // While the server drains, the client should open its next connection elsewhere.

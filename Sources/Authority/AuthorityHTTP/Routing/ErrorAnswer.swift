@@ -95,6 +95,11 @@ extension Answer {
         return answer
     }
 
+    /// Nothing is inflated, because a few bytes may become many. Source: RFC 9110 §15.5.16.
+    static let compressed = Answer(
+        .unsupportedMediaType,
+        Refusal(.invalidJSON, "the body is compressed; send it without Content-Encoding"))
+
     static func tooLarge(limit: Int) -> Answer {
         Answer(.contentTooLarge, Refusal(.tooLarge, "the body has more than \(limit) bytes"))
     }

@@ -45,7 +45,8 @@ struct Resource: HTTPResponder {
             await part.finish(at: self, request.uri, parameters)
             return Response(status: .ok)
         }
-        let call = Call(request, in: context, at: parameters)
+        let application = isParse ? door.frontend.info.applicationID : nil
+        let call = Call(request, in: context, at: parameters, basicFor: application)
         return await answer(request, call).response
     }
 
@@ -140,6 +141,10 @@ private enum Body: Sendable {
     private static let patience = Duration.seconds(15)
 
     init(of request: Request, by call: Call, limit: Int) async {
+        guard request.headers[.contentEncoding]?.lowercased() ?? "identity" == "identity" else {
+            self = .refused(.compressed)
+            return
+        }
         let timer = Task {
             try await Task.sleep(for: Self.patience)
             call.connection.close()

@@ -13,6 +13,7 @@ extension ServiceSettings {
         var rules = ParseRules()
         rules.mount = parse.mount
         rules.sessionPermissions = sessionPermissions
+        rules.origins = Set(parse.origins)
         rules.restAPIKey = try parse.restAPIKey.map { SecretBytes(Array($0.utf8)) }
             ?? parse.restAPIKeyFile.map { try Self.key(in: $0, "rest_api_key_file", shortest: 1) }
         rules.masterKey = try parse.masterKeyFile.map {
