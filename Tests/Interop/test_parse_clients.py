@@ -4,6 +4,7 @@ ParsePy (PyPI) is run as it is; what Parse's JavaScript SDK sends is played from
 form. All they are told is where the server is.
 """
 
+import base64
 import importlib
 import json
 import secrets
@@ -20,6 +21,7 @@ from bench.authority_bench import ADMIN, AuthorityBench
 from bench.program import run
 
 KEY = "rest-" + "k" * 24
+PAGE = "https://app.example"
 SETTINGS = """
 [users]
 sign_up = "open"
@@ -30,7 +32,7 @@ sign_up = "open"
 def bench(tmp_path_factory, evidence, programs):
     """An authority as Parse's hosted servers were: under /1, with a REST key."""
     bench = AuthorityBench(tmp_path_factory.mktemp("parse"), evidence, programs, SETTINGS,
-                           f'mount = "/1"\nrest_api_key = "{KEY}"\n')
+                           f'mount = "/1"\nrest_api_key = "{KEY}"\norigins = ["{PAGE}"]\n')
     yield bench
     bench.close()
 
@@ -326,6 +328,36 @@ def test_any_name_goes_through_the_programs_and_the_broker(bench, evidence):
     assert "+/#" in [user["username"] for user in json.loads(listed.stdout)]
     clients = (bench.folder / "state").rglob("dynamic-security.json")
     assert all("ana+lamp" not in file.read_text() for file in clients)
+
+
+def bare(bench, method: str, path: str, headers: dict):
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{bench.http_port}{path}", headers=headers, method=method)
+    try:
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            return answer.status, answer.headers
+    except urllib.error.HTTPError as error:
+        return error.code, error.headers
+
+
+def test_a_client_names_its_key_by_http_basic(bench):
+    for password, status in ((f"javascript-key={KEY}", 200), ("javascript-key=wrong", 403)):
+        basic = base64.b64encode(f"postern:{password}".encode()).decode()
+        assert bare(bench, "GET", "/1/roles", {"Authorization": f"Basic {basic}"})[0] == status
+
+
+def test_a_page_of_another_origin_is_let_in_by_name(bench):
+    asks = {"Access-Control-Request-Method": "POST",
+            "Access-Control-Request-Headers": "x-parse-request-id"}
+    status, granted = bare(bench, "OPTIONS", "/1/users", {"Origin": PAGE, **asks})
+    assert status == 204 and "X-Parse-Request-Id" in granted["Access-Control-Allow-Headers"]
+    for path, origin, allowed in (
+            ("/1/users", PAGE, PAGE), ("/1/users", "https://evil.example", None),
+            ("/postern/v1/boards", PAGE, None)):
+        for method in ("GET", "OPTIONS"):
+            answer = bare(bench, method, path, {"Origin": origin, **asks})[1]
+            assert answer["Access-Control-Allow-Origin"] == allowed, (method, path, origin)
+            assert answer["Access-Control-Allow-Credentials"] is None
 
 
 def test_another_applications_key_is_no_key(bench):

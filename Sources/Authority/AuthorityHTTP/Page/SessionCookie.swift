@@ -58,7 +58,7 @@ struct SessionCookie: Sendable {
 ///
 /// `SameSite=Strict` already keeps the cookie out of other sites' requests. This check also
 /// protects old browsers, and against a hostile sibling domain. No form can set our header. A
-/// script of another origin needs a preflight to set it, and this server never grants one.
+/// script of another origin needs a preflight to set it, and no preflight is granted for it.
 ///
 /// Source: W3C Fetch Metadata §2.1; RFC 6454 §7.
 enum CSRFCheck {
