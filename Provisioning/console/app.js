@@ -8,6 +8,7 @@ import { ask } from "./dialog.js";
 import { boardPage } from "./board.js";
 import { boardsPage } from "./boards.js";
 import { button, failure, fill, h, icon, say } from "./dom.js";
+import { formerPage } from "./former.js";
 import { listen } from "./live.js";
 import { loginPage } from "./login.js";
 import { sessionsPage } from "./sessions.js";
@@ -109,6 +110,7 @@ function showLive(state) {
 
 function make(area, id) {
   if (area === "boards" && id) return boardPage(id, go);
+  if (area === "former" && id) return formerPage(id, go);
   if (area === "sessions") return sessionsPage();
   if (area === "consumers") return consumersPage();
   if (area === "users" && me.user.isAdministrator) return usersPage();

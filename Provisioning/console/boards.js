@@ -4,6 +4,7 @@ import { openAlerts } from "./alerts.js";
 import { get, me } from "./api.js";
 import { battery } from "./charts.js";
 import { empty, facts, fill, h, icon, pill, renew } from "./dom.js";
+import { formerBoards } from "./former.js";
 import { bringUp, noMinutes, putMinute } from "./live.js";
 import { loader } from "./loader.js";
 import { nowMs, when } from "./time.js";
@@ -22,13 +23,13 @@ export function boardsPage(relisten) {
     alerts.load();
   } });
   const query = () => (everyone.checked ? "everyone=true" : "");
-  const alerts = openAlerts(query);
+  const alerts = openAlerts(query), former = formerBoards();
   const node = h("div", null,
     h("div", { class: "title" }, h("h1", { tabindex: "-1" }, "Boards"),
       h("a", { class: "button primary", href: "claim" }, icon("plus"), "Pair a board")),
     h("div", { class: "row" }, total, me.user.isAdministrator
       && h("label", { class: "check" }, everyone, "Everyone's boards")),
-    alerts.node, place);
+    alerts.node, place, former.node);
 
   const load = loader(place, async () => {
     const [list, live] = await Promise.all([get(`/boards?${query()}`), get(`/live?${query()}`)]);
@@ -62,7 +63,7 @@ export function boardsPage(relisten) {
 
   function event(name, data) {
     alerts.event(name);
-    if (name === "again") load();
+    if (name === "again") load(), former.load();
     if (name === "minute") cards.get(data.installationId)?.minute(data);
     if (name !== "board") return;
     if (!everyone.checked && data.ownerId !== me.user.objectId) return;
@@ -81,6 +82,7 @@ export function boardsPage(relisten) {
 
   load();
   alerts.load();
+  former.load();
   return page;
 }
 

@@ -39,6 +39,10 @@ final class OpenStore: DataStore {
         try await store.newest(of: board, owner: owner)
     }
 
+    func boards(of owner: UserID) async throws(AuthorityError) -> [InstallationID] {
+        try await store.boards(of: owner)
+    }
+
     func delete(_ release: DataRelease) async throws(AuthorityError) {
         try await store.delete(release)
     }

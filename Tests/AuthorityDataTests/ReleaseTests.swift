@@ -30,7 +30,11 @@ struct ReleaseTests {
             Given.record(3, board: Given.board(2)), Given.write(.update, "lamp", 4),
             Given.write(.update, "\(Given.id(3, Given.board(2)))", 5, board: Given.board(2)),
         ])
+        #expect(try await store.boards(of: Given.ann) == [Given.board, Given.board(2)])
+        #expect(try await store.boards(of: Given.bob) == [Given.board])
         try await store.delete(release)
+        #expect(try await store.boards(of: Given.ann) == [Given.board(2)])
+        #expect(try await store.boards(of: Given.bob) == [Given.board])
         let ann = try await store.records(RecordQuery(owner: Given.ann, limit: 9))
         #expect(ann.map(\.sequence) == [3, 5])
         let bob = try await store.records(RecordQuery(owner: Given.bob, limit: 9))

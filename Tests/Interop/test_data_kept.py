@@ -1,5 +1,6 @@
 """What boards send is kept once: real boards, a real broker, and an authority that is killed."""
 
+import json
 import sqlite3
 import statistics
 import threading
@@ -67,6 +68,36 @@ def test_a_release_deletes_the_records_unless_the_owner_keeps_them(house):  # no
     assert kept(house, gone) == []
     house.admin.must("boards", "release", stays.iid, "--keep-data")
     assert kept(house, stays) == [1, 2, 3, 4, 5]
+
+
+def test_kept_data_of_a_former_board_is_its_former_owners_alone(house):  # noqa: F811
+    fay, gil = house.user("fay", "--claim"), house.user("gil", "--claim")
+    board = house.live("handed on", owner=fay)
+    for _ in range(3):
+        assert "seq" in board.write()
+    wait_kept(house, board, 3)
+    fay.must("boards", "release", board.iid, "--keep-data")
+    listed, = json.loads(fay.must("boards", "former", "--json"))
+    assert (listed["installationId"], listed["name"]) == (board.iid, board.name)
+    assert listed["firstRecord"] <= listed["lastRecord"]
+    lines = fay.must("export", "--board", board.name, "--format", "jsonl").splitlines()
+    assert [json.loads(line)["seq"] for line in lines] == [1, 2, 3]
+    path = f"/postern/v1/former-boards/{board.iid}"
+    status, newest = fay.http("GET", f"{path}/newest")
+    assert status == 200 and [v["field"] for v in newest["results"]] == ["celsius"]
+    span = "class=Reading&field=celsius&since=1&until=9000000000000"
+    for other in (gil, house.admin):
+        assert board.iid not in other.must("boards", "former", "--json")
+        assert other.http("GET", path)[0] == 404
+        assert other.http("GET", f"{path}/newest")[1]["results"] == []
+        assert other.http("GET", f"{path}/series?{span}")[1]["mean"] == []
+        assert other.cli("boards", "delete-data", board.iid).returncode == 1
+    assert kept(house, board) == [1, 2, 3]
+    fay.must("boards", "delete-data", board.name)
+    assert kept(house, board) == []
+    assert json.loads(fay.must("boards", "former", "--json")) == []
+    assert fay.cli("boards", "delete-data", board.iid).returncode == 1
+    assert [e["event"] for e in house.audit(board)].count("data.deleted") == 1
 
 
 def test_nothing_is_kept_if_the_configuration_says_so(tmp_path, evidence, programs):

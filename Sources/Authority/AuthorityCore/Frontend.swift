@@ -85,6 +85,16 @@ package protocol AuthorityFrontend: ParseObjects, IdentityFrontend {
     func dataRelease(
         of board: InstallationID, by caller: Caller
     ) async throws(AuthorityError) -> DataRelease
+    /// Those of these boards that the caller does not have now, at most `FormerBoard.limit`. A
+    /// restricted session gets none.
+    func formerBoards(
+        among boards: [InstallationID], by caller: Caller
+    ) async throws(AuthorityError) -> [FormerBoard]
+    /// The deletion of the caller's records of a board that the caller does not have any more; 119
+    /// if the caller has it. Writes it to the audit log.
+    func dataDeletion(
+        of board: InstallationID, by caller: Caller
+    ) async throws(AuthorityError) -> DataRelease
     /// Explains whether a write would leave a board, and which rule decides. The caller's own
     /// board, or any board for an administrator. A restricted session finds no board (101). Changes
     /// nothing.

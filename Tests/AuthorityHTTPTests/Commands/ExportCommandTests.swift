@@ -12,7 +12,7 @@ struct ExportCommandTests {
     private static let line = "export --board \(StubFrontend.iid) --format jsonl"
 
     private func withStore(
-        _ store: FailingStore, _ body: @Sendable (Person) async throws -> Void
+        _ store: any DataStore, _ body: @Sendable (Person) async throws -> Void
     ) async throws {
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("postern-\(UUID().uuidString)").path
@@ -105,6 +105,34 @@ struct ExportCommandTests {
             #expect(await person.types(Self.line + " --force").hasSuffix("[2]"))
         }
     }
+
+    @Test("reads a former board by its name or the beginning of its id, and the board can go")
+    func former() async throws {
+        let store = KeptStore([FormerBoardRouteTests.attic, FormerBoardRouteTests.barn])
+        try await withStore(store) { person in
+            let listed = await person.types("boards former")
+            #expect(listed.contains("attic") && listed.contains(FormerBoardRouteTests.barn))
+            for name in ["attic", "7777", FormerBoardRouteTests.attic] {
+                let seen = await person.types("export --format jsonl --board \(name)")
+                #expect(seen.contains(#""iid":"\#(FormerBoardRouteTests.attic)""#), "\(name)")
+                #expect(seen.hasSuffix("[0]"))
+            }
+            // Nothing else takes it for a board.
+            #expect(await person.types("boards show attic").hasSuffix("[2]"))
+            #expect(await person.types("boards delete-data cellar").hasSuffix("[2]"))
+            #expect(await person.types("boards delete-data attic") == """
+                ! ✓ deleted the data of attic (\(FormerBoardRouteTests.attic))
+                [0]
+                """)
+            #expect(store.boards == [FormerBoardRouteTests.barn])
+            #expect(await person.types("boards delete-data 8888 --json") == """
+                ! ✓ deleted the data of \(FormerBoardRouteTests.barn)
+                {"installationId":"\(FormerBoardRouteTests.barn)"}
+                [0]
+                """)
+            #expect(await person.types("boards former") == "! no former boards\n[0]")
+        }
+    }
 }
 
 /// Records of one board with the sequences from 1 on. Reads that begin at a sequence fail as the
@@ -149,6 +177,7 @@ final class FailingStore: DataStore {
     func object(
         _ id: RecordID, of className: ClassName, owner: UserID
     ) async throws(AuthorityError) -> DataObject? { nil }
+    func boards(of owner: UserID) async throws(AuthorityError) -> [InstallationID] { [] }
     func delete(_ release: DataRelease) async throws(AuthorityError) {}
     func openReleases(until time: Timestamp) async throws(AuthorityError) -> [DataRelease] { [] }
     func settle(_ release: DataRelease, ownerHasBoard: Bool) async throws(AuthorityError) {}

@@ -20,6 +20,24 @@ extension StubFrontend {
         ]
     }
 
+    /// All but `iid`. One that begins with 7 was called attic.
+    func formerBoards(
+        among boards: [InstallationID], by caller: Caller
+    ) async throws(AuthorityError) -> [FormerBoard] {
+        try note("former \(boards.count)")
+        return boards.filter { $0.description != Self.iid }.map { board in
+            FormerBoard(
+                installation: board, name: "\(board)".hasPrefix("7") ? "attic" : nil)
+        }
+    }
+
+    func dataDeletion(
+        of board: InstallationID, by caller: Caller
+    ) async throws(AuthorityError) -> DataRelease {
+        try note("forget \(board)")
+        return DataRelease(board: board, owner: caller.user.objectID, at: time(0))
+    }
+
     func checkAlertTest(by caller: Caller) async throws(AuthorityError) {
         try note("alerts test")
     }

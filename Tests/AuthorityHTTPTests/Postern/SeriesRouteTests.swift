@@ -213,6 +213,7 @@ final class SeriesStore: DataStore {
     func object(
         _ id: RecordID, of className: ClassName, owner: UserID
     ) async throws(AuthorityError) -> DataObject? { nil }
+    func boards(of owner: UserID) async throws(AuthorityError) -> [InstallationID] { [] }
     func delete(_ release: DataRelease) async throws(AuthorityError) {
         let isAway = state.withLock { state in
             state.releases.append(release)

@@ -85,6 +85,13 @@ final class MemoryDataStore: DataStore {
         of board: InstallationID, owner: UserID
     ) async throws(AuthorityError) -> [NewestValue] { [] }
 
+    func boards(of owner: UserID) async throws(AuthorityError) -> [InstallationID] {
+        try asked { state in
+            let own = state.records.values.filter { $0.owner == owner }.map(\.record.board)
+            return Set(own).sorted { "\($0)" < "\($1)" }
+        }
+    }
+
     func delete(_ release: DataRelease) async throws(AuthorityError) {
         try asked { state in
             state.releases.append(release)

@@ -9,8 +9,7 @@ struct BoardsCommand: ParsableCommand {
         abstract: "List boards and their open claims; show, rename, renew or release a board.",
         subcommands: [
             List.self, Show.self, Rename.self, Renew.self, Release.self, Claims.self,
-            EndClaim.self,
-            ForgetRevocation.self,
+            EndClaim.self, ForgetRevocation.self, Former.self, DeleteData.self,
         ], defaultSubcommand: List.self)
 
     static let boardHelp = ArgumentHelp(
@@ -67,7 +66,7 @@ struct BoardsCommand: ParsableCommand {
             abstract: "Release a board: its session ends, and other users may claim it.",
             discussion: """
                 What the authority has kept of the board's data is deleted. With --keep-data it \
-                stays with the board's owner.
+                stays with the board's owner: see `postern boards former`.
                 """)
 
         @OptionGroup var place: Place

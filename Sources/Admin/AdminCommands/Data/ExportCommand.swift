@@ -46,7 +46,7 @@ struct ExportCommand: Verb {
     func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
         let client = try place.login(in: surroundings).client
         let output = try ExportOutput(out, replaces: force, in: surroundings)
-        let board = try await client.board(named: board).id
+        let board = try await client.board(named: board, orFormer: true).id
         var progress = Progress()
         do throws(CommandFailure) {
             try await copy(board, PageReading(client, surroundings), to: output, &progress)

@@ -15,9 +15,19 @@ extension AuthorityClient {
     /// in the user's own list counts first. An administrator then finds everyone's.
     ///
     /// A whole id is not looked up, because it may be the id of a board that was released.
-    func board(named text: String) async throws(CommandFailure) -> FoundBoard {
+    /// `orFormer`: if no board is found, it may be one that the user had.
+    func board(
+        named text: String, orFormer: Bool = false
+    ) async throws(CommandFailure) -> FoundBoard {
         if let id = InstallationID(text) { return FoundBoard(id: id, name: nil) }
-        let found = try await first(in: "/boards", text) { (answer) throws(CommandFailure) in
+        if let found = try await present(text) { return found }
+        if orFormer, let found = try await formerBoard(named: text) { return found }
+        throw .usage("no board is called \(Printable.line(text)), and no id of a board begins "
+            + "with it; `postern boards` shows both")
+    }
+
+    private func present(_ text: String) async throws(CommandFailure) -> FoundBoard? {
+        try await first(in: "/boards", text) { (answer) throws(CommandFailure) in
             let boards = try results(in: answer, BoardRow.init(json:))
             return NameSearch("boards", boards.map { board in
                 let (id, name) = (board.installation, Printable.line(board.name))
@@ -25,11 +35,6 @@ extension AuthorityClient {
                     FoundBoard(id: id, name: name), ids: [id.description], name: name)
             })
         }
-        guard let found else {
-            throw .usage("no board is called \(Printable.line(text)), and no id of a board begins "
-                + "with it; `postern boards` shows both")
-        }
-        return found
     }
 
     /// Searches the user's own list, then everyone's. Nil if neither has it. The beginning of an

@@ -6,7 +6,7 @@ package import Sessions
 enum CallKind: CaseIterable, Sendable {
     case logout, upgrade
     case claim, claimState, openClaims, everyOpenClaim, endClaim, forgetRevocation
-    case ownBoards, everyBoard, board, rename, renew, release, explain
+    case ownBoards, everyBoard, board, rename, renew, release, explain, deleteData
     case ownSessions, everySession, session, revoke, makeSession, update, extend, changeScope
     case revokeAll
     case users, addUser, changeProfile, changeUser, audit
@@ -25,9 +25,9 @@ enum CallKind: CaseIterable, Sendable {
         case .makeRole, .writeRole: .role
         case .installation, .everyInstallation, .readRoles: nil
         case .claimState, .openClaims, .everyOpenClaim, .ownBoards, .everyBoard, .board, .rename,
-            .explain, .ownSessions, .everySession, .session, .users, .audit, .brokerLogin,
-            .consumers, .makeConsumer, .removeConsumer, .identities, .ownAlerts, .everyAlert,
-            .testAlerts: nil
+            .explain, .deleteData, .ownSessions, .everySession, .session, .users, .audit,
+            .brokerLogin, .consumers, .makeConsumer, .removeConsumer, .identities, .ownAlerts,
+            .everyAlert, .testAlerts: nil
         }
     }
 }
@@ -108,9 +108,9 @@ struct CallerRights: Equatable, Sendable {
 
     private static func isForMaster(_ deed: CallKind) -> Bool {
         switch deed {
-        case .logout, .upgrade, .claim, .claimState, .openClaims, .ownBoards, .ownSessions,
-            .makeSession, .brokerLogin, .consumers, .makeConsumer, .removeConsumer, .identities,
-            .link, .unlink, .ownAlerts: false
+        case .logout, .upgrade, .claim, .claimState, .openClaims, .ownBoards, .deleteData,
+            .ownSessions, .makeSession, .brokerLogin, .consumers, .makeConsumer, .removeConsumer,
+            .identities, .link, .unlink, .ownAlerts: false
         case .everyOpenClaim, .endClaim, .forgetRevocation, .everyBoard, .board, .rename,
             .explain, .renew, .release, .everySession, .session, .revoke, .update, .extend,
             .changeScope, .revokeAll, .users, .addUser, .changeProfile, .changeUser, .audit,

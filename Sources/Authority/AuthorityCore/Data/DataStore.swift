@@ -32,6 +32,10 @@ package protocol DataStore: Sendable {
         of board: InstallationID, owner: UserID
     ) async throws(AuthorityError) -> [NewestValue]
 
+    /// The boards of which this owner has records, in the order of their ids; at most
+    /// `keptBoardLimit`.
+    func boards(of owner: UserID) async throws(AuthorityError) -> [InstallationID]
+
     /// Notes the release, and deletes the records of the board that its owner has, in several
     /// steps. If it fails, some may be left: call it again.
     func delete(_ release: DataRelease) async throws(AuthorityError)
@@ -51,6 +55,9 @@ package protocol DataStore: Sendable {
 
     func close() async throws(AuthorityError)
 }
+
+/// The most boards of `DataStore.boards`.
+package let keptBoardLimit = 20_000
 
 /// `[data] keep` and `max_bytes`.
 package struct DataBounds: Equatable, Sendable {

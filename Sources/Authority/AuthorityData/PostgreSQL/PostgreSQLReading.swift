@@ -16,6 +16,19 @@ extension PostgreSQLDataStore {
         }
     }
 
+    package func boards(of owner: UserID) async throws(AuthorityError) -> [InstallationID] {
+        try await read { tables throws(AuthorityError) in
+            let rows = try tables.rows("""
+                SELECT DISTINCT board FROM data_feeds f
+                WHERE owner = $1 AND EXISTS (SELECT 1 FROM data_records r WHERE r.feed = f.id)
+                ORDER BY board LIMIT \(keptBoardLimit)
+                """, [.text(owner.description)])
+            var boards: [InstallationID] = []
+            for row in rows { boards.append(try row.parsed("board") { InstallationID($0) }) }
+            return boards
+        }
+    }
+
     package func newest(
         of board: InstallationID, owner: UserID
     ) async throws(AuthorityError) -> [NewestValue] {

@@ -1,11 +1,26 @@
 package import AuthorityCore
 import GRDB
 import Gate
-import Sessions
+package import Sessions
 
 extension SQLiteDataStore {
     package func records(_ query: RecordQuery) async throws(AuthorityError) -> [DataRecord] {
         try await read { database in try RecordReading(query: query, database: database).run() }
+    }
+
+    package func boards(of owner: UserID) async throws(AuthorityError) -> [InstallationID] {
+        try await read { database in
+            try String.fetchAll(
+                database, sql: """
+                    SELECT DISTINCT board FROM feeds f
+                    WHERE owner = ? AND EXISTS (SELECT 1 FROM records r WHERE r.feed = f.id)
+                    ORDER BY board LIMIT \(keptBoardLimit)
+                    """, arguments: [owner.description]
+            ).map { text in
+                guard let board = InstallationID(text) else { throw damagedData("board") }
+                return board
+            }
+        }
     }
 }
 

@@ -25,6 +25,7 @@ struct PosternRoutes: Sendable {
             + BoardRoutes(frontend: frontend, live: live, data: data).routes
             + SeriesRoutes(frontend: frontend, live: live, data: data).routes
             + DataRoutes(frontend: frontend, data: data).routes
+            + FormerBoardRoutes(frontend: frontend, data: data).routes
             + ExplainRoutes(frontend: frontend).routes
             + AuditRoutes(frontend: frontend).routes
             + OwnSessionRoutes(frontend: frontend).routes

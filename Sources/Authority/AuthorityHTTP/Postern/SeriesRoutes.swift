@@ -13,9 +13,6 @@ struct SeriesRoutes: Sendable {
     /// Nil: the authority keeps no data.
     let data: (any DataStore)?
 
-    fileprivate static let pointLimit = 2000
-    private static let defaultPoints = 500
-
     var routes: [HTTPRoute] {
         [
             HTTPRoute(.get, "/boards/:iid/newest", .session(newest)),
@@ -31,32 +28,16 @@ struct SeriesRoutes: Sendable {
         } else {
             live?.live(of: board.installation).newest ?? []
         }
-        return Answer([
-            "kept": .bool(data != nil), "results": .array(values.map { .object($0.form) }),
-        ])
+        return Answer(newest: values, isKept: data != nil)
     }
 
-    /// `?class=&field=&since=&until=`, `object` for the updates of one object, and `points`.
     private func series(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
-        let className = try call.needed("class", { ClassName($0) })
-        let field = try call.needed("field", Self.field)
-        let record = try call.queried("object", { RecordID($0) })
-        let since = try call.needed("since", Self.time), until = try call.needed("until", Self.time)
-        let points = try call.queried("points") { text in
-            Int(text).flatMap { (2...Self.pointLimit).contains($0) ? $0 : nil }
-        } ?? Self.defaultPoints
-        guard since < until else {
-            throw .refused(Refusal(.validation, "since must be before until"))
-        }
+        let read = try SeriesRead(call)
         let board = try await board(in: call, by: caller)
         guard let data else {
             throw .refused(Refusal(.notFound, "This authority keeps no data: [data] keep is 0."))
         }
-        let step = BucketWidth(of: until - since, atMost: points)
-        let buckets = try await data.series(SeriesQuery(
-            owner: board.owner.objectID, board: board.installation, className: className,
-            record: record, field: field, since: since, until: until, step: step.duration))
-        return Answer(buckets.columns(since: since, step: step))
+        return try await read.answer(board.installation, board.owner.objectID, from: data)
     }
 
     private func board(in call: Call, by caller: Caller) async throws(AuthorityError) -> Board {
@@ -64,6 +45,50 @@ struct SeriesRoutes: Sendable {
         let board = try await frontend.board(id, by: caller).board
         live?.keepToOwner(of: board)
         return board
+    }
+}
+
+extension Answer {
+    init(newest values: [NewestValue], isKept: Bool) {
+        self.init(["kept": .bool(isKept), "results": .array(values.map { .object($0.form) })])
+    }
+}
+
+/// The read of one field: `?class=&field=&since=&until=`, `object` for the updates of one object,
+/// and `points`.
+struct SeriesRead: Sendable {
+    private let className: ClassName
+    private let field: String
+    private let record: RecordID?
+    private let since: Timestamp
+    private let until: Timestamp
+    private let points: Int
+
+    fileprivate static let pointLimit = 2000
+    private static let defaultPoints = 500
+
+    init(_ call: Call) throws(AuthorityError) {
+        className = try call.needed("class", { ClassName($0) })
+        field = try call.needed("field", Self.field)
+        record = try call.queried("object", { RecordID($0) })
+        since = try call.needed("since", Self.time)
+        until = try call.needed("until", Self.time)
+        points = try call.queried("points") { text in
+            Int(text).flatMap { (2...Self.pointLimit).contains($0) ? $0 : nil }
+        } ?? Self.defaultPoints
+        guard since < until else {
+            throw .refused(Refusal(.validation, "since must be before until"))
+        }
+    }
+
+    func answer(
+        _ board: InstallationID, _ owner: UserID, from data: any DataStore
+    ) async throws(AuthorityError) -> Answer {
+        let step = BucketWidth(of: until - since, atMost: points)
+        let buckets = try await data.series(SeriesQuery(
+            owner: owner, board: board, className: className, record: record, field: field,
+            since: since, until: until, step: step.duration))
+        return Answer(buckets.columns(since: since, step: step))
     }
 
     /// The path of a field as a payload may have it. PostgreSQL cannot take a NUL in a text.
@@ -121,7 +146,7 @@ extension [SeriesBucket] {
         let length = last.map { ($0.start.milliseconds - start) / width + 1 } ?? 0
         // One bucket more than fits into the span, see `BucketWidth`.
         var slots = [SeriesBucket?](
-            repeating: nil, count: Int(Swift.min(length, Int64(SeriesRoutes.pointLimit) + 1)))
+            repeating: nil, count: Int(Swift.min(length, Int64(SeriesRead.pointLimit) + 1)))
         for bucket in self {
             let index = Int((bucket.start.milliseconds - start) / width)
             if slots.indices.contains(index) { slots[index] = bucket }
