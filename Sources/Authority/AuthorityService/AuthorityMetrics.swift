@@ -88,7 +88,7 @@ struct AuthorityMetrics {
         if let usage = data.usage {
             text.gauge("postern_authority_data_records", "Records of boards.", usage.records)
             text.gauge(
-                "postern_authority_data_bytes", "The size of the records on disk.", usage.bytes)
+                "postern_authority_data_bytes", "The size of the records on disk.", usage.disk)
         }
         text.gauge(
             "postern_authority_data_oldest_seconds", "The age of the oldest record.",

@@ -3,10 +3,13 @@ import AuthorityStore
 import Doctor
 import Foundation
 import FreePorts
+import Gate
 import LinuxIO
+import Logging
 import PostgresServers
 import Sessions
 import Testing
+import Wire
 
 @testable import AuthorityBroker
 @testable import AuthorityCommands
@@ -49,6 +52,21 @@ struct DatabaseDoctorTests {
             rules: settings.rules)
     }
 
+    /// As `serve` would.
+    private func keepOneRecord() async throws {
+        let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+        let data = try #require(try StateFolder(settings()).dataStore(try settings(), logger))
+        let path = try #require(RecordPath(
+            className: "Reading", operation: "create", record: nil as Substring?))
+        let owner = try #require(UserID("ada0000001"))
+        let now = systemClock()
+        _ = try await data.keep([OwnedRecord(owner: owner, record: DataRecord(
+            board: try BoardDouble().installation, sequence: 1, path: path,
+            app: try #require(AppName("thermo")), writtenAt: now, receivedAt: now,
+            payload: Array(#"{"celsius":1}"#.utf8)), since: now)])
+        try await data.close()
+    }
+
     @Test("sees what is ahead of a database, and blames no state for one that is away",
           .timeLimit(.minutes(2)))
     func upAndDown() async throws {
@@ -58,6 +76,12 @@ struct DatabaseDoctorTests {
         for id in ["state", "key-file", "clock", "restored", "database", "shared-settings"] {
             #expect(well[id]?.result == .ok, "\(id): \(String(describing: well[id]))")
         }
+        #expect(well["kept-data"]?.found == "nothing yet")
+        try await keepOneRecord()
+        let kept = await findings()["kept-data"]
+        #expect(kept?.result == .ok)
+        #expect(kept?.found.hasPrefix("1 records, 0 of 1024 MiB, 0 MiB on disk, ") == true,
+                "\(String(describing: kept))")
         let store = try await StateFolder(settings()).open()
         let board = try BoardDouble().installation
         try await store.transact { transaction throws(AuthorityError) in
@@ -74,7 +98,7 @@ struct DatabaseDoctorTests {
         try await server.stop()
         let away = await findings()
         #expect(away["database"]?.result == .failed)
-        for id in ["state", "key-file", "clock", "restored"] {
+        for id in ["state", "key-file", "clock", "restored", "kept-data"] {
             #expect(away[id]?.result == .skipped, "\(id): \(String(describing: away[id]))")
         }
     }

@@ -1,6 +1,7 @@
 import AuthorityBroker
 import AuthorityCore
 import AuthorityService
+import AuthorityStore
 import ConfigurationFiles
 import Doctor
 import LinuxIO
@@ -10,8 +11,8 @@ import Sessions
 enum KeptDataFacts: Sendable, Equatable {
     /// `[data] keep = "0"`.
     case off
-    /// In PostgreSQL, with the sessions.
-    case inDatabase
+    /// It is in a database that cannot be reached. Another check says why.
+    case away
     /// No store of records yet: no authority has run.
     case none
     case fault(String)
@@ -25,18 +26,16 @@ extension AuthorityFacts {
             keptData = .off
             return
         }
-        guard state.store == .file else {
-            keptData = .inDatabase
-            return
-        }
         do throws(AuthorityError) {
-            guard let data = try state.existingData(settings) else {
+            guard let data = try await state.existingData(settings) else {
                 keptData = KeptDataFacts.none
                 return
             }
             let usage = try await data.usage()
             try await data.close()
             keptData = .kept(usage, bounds)
+        } catch .failed(layer: StoreOpening.away, _) where state.store != .file {
+            keptData = .away
         } catch {
             keptData = .fault(error.words)
         }
@@ -53,12 +52,12 @@ extension AuthorityCheck {
             switch facts.keptData {
             case nil: return .skipped("see config-authority")
             case .off: return .ok("nothing is kept: keep is \"0\" in [data]")
-            case .inDatabase: return .ok("it is in the database, with the sessions")
+            case .away: return .skipped("see database")
             case KeptDataFacts.none?: return .ok("nothing yet")
             case .fault(let text):
                 return .failed(text, next: """
-                    stop the authority and put a copy of data.db in its place, or move it away \
-                    to begin without data (DATA.md)
+                    where data.db is at fault, stop the authority and put a copy in its place, or \
+                    move it away to begin without data (DATA.md)
                     """)
             case .kept(let usage, let bounds): return judge(usage, bounds)
             }
@@ -66,7 +65,9 @@ extension AuthorityCheck {
     ]
 
     private static func judge(_ usage: DataUsage, _ bounds: DataBounds) -> Finding {
-        let size = "\(usage.records) records, \(usage.bytes >> 20) of \(bounds.maxBytes >> 20) MiB"
+        let disk = usage.disk == usage.bytes ? "" : ", \(usage.disk >> 20) MiB on disk"
+        let size = "\(usage.records) records, \(usage.bytes >> 20) of "
+            + "\(bounds.maxBytes >> 20) MiB\(disk)"
         guard let oldest = usage.oldest else { return .ok(size) }
         let day = Duration.seconds(86_400)
         let age = systemClock() - oldest

@@ -102,11 +102,14 @@ package struct TrimCount: Equatable, Sendable {
 
 package struct DataUsage: Equatable, Sendable {
     package let records: Int64
-    /// The size on disk.
+    /// The size that `max_bytes` bounds.
     package let bytes: Int64
+    /// The size on disk, with indexes and with room that deleted records left.
+    package let disk: Int64
     package let oldest: Timestamp?
 
-    package init(records: Int64, bytes: Int64, oldest: Timestamp?) {
+    package init(records: Int64, bytes: Int64, disk: Int64? = nil, oldest: Timestamp?) {
         (self.records, self.bytes, self.oldest) = (records, bytes, oldest)
+        self.disk = disk ?? bytes
     }
 }

@@ -13,6 +13,7 @@ package final class PostgreSQLDataStore: DataStore {
     private let isMade = Atomic(false)
     /// The day for which this process has looked after the partitions.
     private let preparedDay = Mutex(Int64(-1))
+    private let diskSize = Mutex<(bytes: Int64, readAt: ContinuousClock.Instant)?>(nil)
 
     /// About what a record takes beside its payload, with its indexes.
     static let rowBytes: Int64 = 200
@@ -26,6 +27,28 @@ package final class PostgreSQLDataStore: DataStore {
         pool = PostgresPool(address, PostgresPool.Bounds(connections: connections))
         place = "the database \(address.place)"
     }
+
+    /// Whether the database has tables of records. Makes none.
+    package func hasTables() async throws(AuthorityError) -> Bool {
+        do throws(PostgresError) {
+            return try await pool.run { connection throws(PostgresError) in
+                let row = try connection.query(
+                    "SELECT to_regclass('data_version') IS NOT NULL AS made").first
+                return row?["made"] == .bool(true)
+            }.get()
+        } catch {
+            throw error.authorityError
+        }
+    }
+
+    /// The size on disk if it was read within the last minute.
+    var knownDiskSize: Int64? {
+        diskSize.withLock { known in
+            known.flatMap { .now - $0.readAt < .seconds(60) ? $0.bytes : nil }
+        }
+    }
+
+    func note(diskSize bytes: Int64) { diskSize.withLock { $0 = (bytes, .now) } }
 
     private func makeTables() async throws(AuthorityError) {
         guard !isMade.load(ordering: .acquiring) else { return }

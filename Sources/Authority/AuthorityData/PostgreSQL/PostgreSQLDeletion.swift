@@ -17,9 +17,10 @@ extension PostgreSQLDataStore {
         }
     }
 
-    /// The size is that of the records and their indexes, about.
+    /// `bytes` is about the size of the records and their indexes. `disk` may be a minute old.
     package func usage() async throws(AuthorityError) -> DataUsage {
-        try await read { tables throws(AuthorityError) in
+        let known = knownDiskSize
+        let usage = try await read { tables throws(AuthorityError) in
             let sum = try tables.sum()
             let oldest = try tables.rows("""
                 SELECT \(PostgreSQLDataSchema.milliseconds("min(near)")) AS near FROM (
@@ -29,12 +30,27 @@ extension PostgreSQLDataStore {
                 """).first?["near"]
             var time: Timestamp?
             if case .integer(let near)? = oldest { time = Timestamp(milliseconds: near) }
-            return DataUsage(records: sum.records, bytes: sum.bytes, oldest: time)
+            let disk = if let known { known } else { try tables.diskSize() }
+            return DataUsage(
+                records: sum.records, bytes: sum.bytes, disk: disk, oldest: time)
         }
+        if known == nil { note(diskSize: usage.disk) }
+        return usage
     }
 }
 
 extension PostgreSQLTables {
+    /// Of all tables of the records. A partition that is dropped meanwhile counts as nothing.
+    fileprivate func diskSize() throws(AuthorityError) -> Int64 {
+        try rows("""
+            SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint AS bytes FROM (
+                SELECT inhrelid AS oid FROM pg_inherits WHERE inhparent = 'data_records'::regclass
+                UNION ALL
+                SELECT unnest(ARRAY['data_series', 'data_rollups', 'data_objects']::regclass[])
+            ) AS tables
+            """).first?.integer("bytes") ?? 0
+    }
+
     fileprivate func sum() throws(AuthorityError) -> (records: Int64, bytes: Int64) {
         let row = try rows("""
             SELECT coalesce(sum(records), 0)::bigint AS records,

@@ -82,11 +82,28 @@ extension StateFolder {
         }
     }
 
-    /// The store of records if there is one.
+    /// The store of records if there is one. Makes none.
     package func existingData(
         _ settings: ServiceSettings
-    ) throws(AuthorityError) -> (any DataStore)? {
-        guard settings.data != nil, store == .file, PrivateFile.isThere(data) else { return nil }
+    ) async throws(AuthorityError) -> (any DataStore)? {
+        guard settings.data != nil else { return nil }
+        if case .postgres(let place) = store {
+            let data: PostgreSQLDataStore
+            do {
+                data = PostgreSQLDataStore(try Self.address(of: place), connections: 1)
+            } catch {
+                throw .failed(layer: StoreOpening.settings, text: "\(error)")
+            }
+            do throws(AuthorityError) {
+                if try await data.hasTables() { return data }
+            } catch {
+                data.close()
+                throw error
+            }
+            data.close()
+            return nil
+        }
+        guard PrivateFile.isThere(data) else { return nil }
         return try SQLiteDataStore(path: data)
     }
 }
