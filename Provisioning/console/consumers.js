@@ -2,7 +2,7 @@
 
 import { get, post, remove } from "./api.js";
 import { ask } from "./dialog.js";
-import { button, choice, empty, facts, field, h, say } from "./dom.js";
+import { button, choice, empty, facts, field, h, pill, say } from "./dom.js";
 import { loader } from "./loader.js";
 import { when } from "./time.js";
 import { list } from "./words.js";
@@ -29,13 +29,15 @@ export function consumersPage() {
 }
 
 function card(consumer, names, load) {
-  const { name, boards, classes, boardsLeftOut } = consumer;
+  const { name, boards, classes, boardsLeftOut, connected } = consumer;
   // A board that is no longer the user's is not read any more.
   const present = boards?.filter(id => names.has(id)).map(id => names.get(id));
   const all = boardsLeftOut ? `All but ${boardsLeftOut}` : "All, also later ones";
   return h("article", { class: "card", "data-consumer": name },
     h("div", { class: "head" }, h("h2", null, name)),
-    facts([["Boards", present ? list(present) || "None" : all],
+    facts([["Connected", connected === null || connected === undefined ? null
+      : connected ? pill("good", "Yes") : pill("", "No")],
+    ["Boards", present ? list(present) || "None" : all],
       ["Classes", classes ? list(classes) : "All"],
       ["Ends", when(consumer.until, "Never")], ["Made", when(consumer.createdAt)],
       ["Client id", h("code", null, consumer.clientId)]]),

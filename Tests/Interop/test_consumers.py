@@ -85,6 +85,32 @@ def test_it_reads_the_named_boards_and_classes_and_nothing_else(bench):
     remove(bench, "named")
 
 
+def test_the_list_says_which_one_is_connected_and_when_it_ends(bench):
+    made = add(bench, "seen", "--until", "30d")
+    add(bench, "unseen")
+
+    def connected() -> dict:
+        return {row["name"]: row["connected"] for row in bench.cli_json("consumers", "list")}
+
+    assert connected() == {"seen": False, "unseen": False}
+    link = connect(bench, made)
+    until(lambda: connected() == {"seen": True, "unseen": False}, "the connection", 30)
+    # A stranger with its client id ends nothing, and does not look as if it did.
+    with pytest.raises(Refused):
+        Link(Login(bench.port, made["clientId"], made["username"], "wrong"),
+             journal=bench.evidence.journal).open()
+    other = connect(bench, add(bench, "third"))
+    until(lambda: connected()["third"], "the third one's connection", 30)
+    assert connected()["seen"] is True
+    link.close()
+    until(lambda: connected()["seen"] is False, "its end", 30)
+    other.close()
+    table = bench.cli("consumers", "list").stdout
+    assert "CONNECTED" in table and any(f"(in {days} d" in table for days in (29, 30))
+    for name in ("seen", "unseen", "third"):
+        remove(bench, name)
+
+
 def test_without_names_it_reads_boards_that_are_claimed_later(bench):
     made = add(bench, "everything")
     link = reads(bench, made)

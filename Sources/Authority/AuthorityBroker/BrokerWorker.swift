@@ -14,6 +14,8 @@ package import Wire
 /// line's jobs.
 package final class BrokerWorker: JobWorker {
     package let consumerAccess: ConsumerAccess?
+    /// Nil if the broker does not tell.
+    private let connected: ConnectedConsumers?
     private let link: BrokerLink
     private let authority: Authority
     private let root: TopicRoot
@@ -45,9 +47,10 @@ package final class BrokerWorker: JobWorker {
     package init(
         link: BrokerLink, root: TopicRoot, access: Access, consumerAccess: ConsumerAccess?,
         logger: Logger, authority: Authority, holds: SharedJobLocks = SharedJobLocks(),
+        connected: ConnectedConsumers? = nil,
         clearData: (@Sendable (_ board: InstallationID) -> Void)? = nil
     ) {
-        (self.holds, self.clearData) = (holds, clearData)
+        (self.holds, self.clearData, self.connected) = (holds, clearData, connected)
         self.link = link
         self.root = root
         self.access = access
@@ -60,6 +63,8 @@ package final class BrokerWorker: JobWorker {
     }
 
     package func wake(_ line: String) { wakes.yield(line) }
+
+    package func isConnected(_ clientID: String) -> Bool? { connected?.contains(clientID) }
 
     /// Does the jobs of each woken line until its task is cancelled. Failed jobs are tried again
     /// at the next connect and at the next sweep, every 10 s.

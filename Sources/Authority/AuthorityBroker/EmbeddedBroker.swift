@@ -25,6 +25,7 @@ package struct EmbeddedBroker: Sendable {
     /// Nil: no TLS.
     var tls: BrokerTLS?
     package let bell = ReloadBell()
+    package let consumers = ConnectedConsumers()
     let logger: Logger
 
     /// The broker's certificate, and the CA for client certificates if clients must show one.
@@ -99,6 +100,7 @@ package struct EmbeddedBroker: Sendable {
     private static let dataLimit = 1 << 20
 
     private func runOnce(_ program: String) async {
+        consumers.forget()
         var options = PlatformOptions()
         // Mosquitto saves queued messages before it ends.
         options.teardownSequence = [.gracefulShutDown(allowedDurationToNextStep: .seconds(5))]
@@ -138,6 +140,7 @@ package struct EmbeddedBroker: Sendable {
     /// Logs a line of mosquitto: as an error if it contains "Error", else for debugging.
     private func tell(_ line: String) {
         let text = line.trimmingCharacters(in: .whitespacesAndNewlines)
+        consumers.note(text)
         let level: Logger.Level = text.contains("Error") ? .error : .debug
         logger.log(level: level, "mosquitto: \(text)")
     }

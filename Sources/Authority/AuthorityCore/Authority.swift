@@ -44,11 +44,15 @@ package protocol JobWorker: Sendable {
     func deliver(_ line: String) async -> Bool
     /// Asks for the same, but does not wait.
     func wake(_ line: String)
+    /// Whether a consumer's program is connected. Nil if the broker does not tell.
+    func isConnected(_ clientID: String) -> Bool?
     /// How a reader reaches the broker. Nil if the authority makes no logins.
     var consumerAccess: ConsumerAccess? { get }
 }
 
 extension JobWorker {
+    package func isConnected(_ clientID: String) -> Bool? { nil }
+
     package func deliver(_ line: String) async -> Bool {
         do throws(AuthorityError) {
             try await settle(line)

@@ -88,7 +88,7 @@ package struct AuthorityServer: Sendable {
         let worker = BrokerWorker(
             link: link, root: settings.root, access: Self.access(settings, login, logger),
             consumerAccess: try Self.consumerAccess(settings, ca: ownCA), logger: logger,
-            authority: jobs, holds: SharedJobLocks(store: store),
+            authority: jobs, holds: SharedJobLocks(store: store), connected: embedded?.consumers,
             clearData: tap.map { tap in { @Sendable board in tap.clear(after: board) } })
         let authority = Authority(
             store: store, cryptography: cryptography, worker: worker, keys: keys, rules: rules,

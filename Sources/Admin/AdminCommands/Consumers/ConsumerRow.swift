@@ -12,6 +12,8 @@ struct ConsumerRow: Sendable {
     let createdAt: Timestamp
     let until: Timestamp?
     let boardsLeftOut: Int64
+    /// Nil if the broker does not tell.
+    let isConnected: Bool?
 
     init(json: JSONObject) throws(WireError) {
         name = try json.string("name")
@@ -21,6 +23,7 @@ struct ConsumerRow: Sendable {
         createdAt = try json.time("createdAt")
         until = try json.optional("until") { $0.asInteger.flatMap(Timestamp.init(seconds:)) }
         boardsLeftOut = try json.optional("boardsLeftOut") { $0.asInteger } ?? 0
+        isConnected = try json.optional("connected") { $0.asBool }
     }
 
     var json: JSONValue {
@@ -30,6 +33,7 @@ struct ConsumerRow: Sendable {
             "classes": classes.map { .array($0.map(JSONValue.string)) } ?? .null,
             "createdAt": .time(createdAt), "until": until.map(JSONValue.time) ?? .null,
             "boardsLeftOut": .integer(boardsLeftOut),
+            "connected": isConnected.map(JSONValue.bool) ?? .null,
         ])
     }
 }

@@ -109,10 +109,12 @@ struct ConsumersCommand: ParsableCommand {
                 in: try await client.own(.get, "/boards"), BoardRow.init(json:))
             let names = Dictionary(boards.map { ($0.installation, $0.name) }) { first, _ in first }
             let times = surroundings.times
-            var table = TextTable("NAME", "BOARDS", "CLASSES", "ENDS", "MADE", "CLIENT ID")
+            var table = TextTable(
+                "NAME", "CONNECTED", "BOARDS", "CLASSES", "ENDS", "MADE", "CLIENT ID")
             for row in consumers {
                 table.add(
-                    row.name, Self.words(row, names), row.classes?.joined(separator: ", ") ?? "all",
+                    row.name, row.isConnected.map { $0 ? "yes" : "no" } ?? "unknown",
+                    Self.words(row, names), row.classes?.joined(separator: ", ") ?? "all",
                     times.show(row.until), times.show(row.createdAt), row.clientID)
             }
             surroundings.show(table)

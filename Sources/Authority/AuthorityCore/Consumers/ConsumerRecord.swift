@@ -122,10 +122,12 @@ package struct Consumer: Sendable {
     package let until: Timestamp?
     /// Boards of the user that it cannot read, because it would need too many topics.
     package let boardsLeftOut: Int
+    /// Nil if the broker does not tell.
+    package let isConnected: Bool?
 
     package init(
         name: ConsumerName, clientID: String, boards: [InstallationID]?, classes: [ClassName]?,
-        createdAt: Timestamp, until: Timestamp?, boardsLeftOut: Int
+        createdAt: Timestamp, until: Timestamp?, boardsLeftOut: Int, isConnected: Bool? = nil
     ) {
         self.name = name
         self.clientID = clientID
@@ -134,6 +136,7 @@ package struct Consumer: Sendable {
         self.createdAt = createdAt
         self.until = until
         self.boardsLeftOut = boardsLeftOut
+        self.isConnected = isConnected
     }
 }
 

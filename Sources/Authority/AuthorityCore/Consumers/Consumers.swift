@@ -113,10 +113,11 @@ extension Authority {
     }
 
     private func view(of record: ConsumerRecord, _ topics: ConsumerTopics) -> Consumer {
-        Consumer(
-            name: record.name, clientID: BrokerAccount.clientID(of: record.reader.username),
-            boards: record.boards, classes: record.classes, createdAt: record.createdAt,
-            until: record.until, boardsLeftOut: topics.boardsLeftOut)
+        let clientID = BrokerAccount.clientID(of: record.reader.username)
+        return Consumer(
+            name: record.name, clientID: clientID, boards: record.boards,
+            classes: record.classes, createdAt: record.createdAt, until: record.until,
+            boardsLeftOut: topics.boardsLeftOut, isConnected: worker.isConnected(clientID))
     }
 
     fileprivate static func unique<T: Hashable>(

@@ -77,6 +77,7 @@ extension Consumer {
             "boards": Self.list(boards), "classes": Self.list(classes),
             "createdAt": .time(createdAt), "until": .optionalTime(until),
             "boardsLeftOut": .integer(Int64(boardsLeftOut)),
+            "connected": isConnected.map(JSONValue.bool) ?? .null,
         ]
     }
 
