@@ -106,9 +106,10 @@ struct Forwarder {
         rewind(before: 1)
         guard let user else { return }
         if user != lastUser { endHold() }
+        window = ForwardingWindow()
         // The broker may learn only now what the board may write. If it refuses the first write and
         // takes the next, the data is out of order.
-        window.beginWithOne()
+        if hold != nil || awaitingControl { window.beginWithOne() }
         lastUser = user
     }
 
