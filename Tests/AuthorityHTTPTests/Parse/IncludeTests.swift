@@ -141,9 +141,25 @@ struct IncludeTests {
         try await writes.close()
     }
 
+    @Test("takes every pointer by *, and the array that the Swift SDK sends", arguments: [
+        "include=*", "include=%5B%22*%22%5D", "include=%5B%22shed%22,%22all%22%5D",
+    ])
+    func all(query: String) async throws {
+        let writes = try await stored()
+        try await RunningConsole.with(data: writes.store) { console in
+            let found = try await reading(console, query)
+            #expect(type(found["shed"]) == .string("Object"))
+            #expect(type(found["all"]?.asArray?.first) == .string("Object"))
+            #expect(type(found["me"]) == .string(query.contains("*") ? "Object" : "Pointer"))
+            #expect(type(found["by"]?.asObject?["session"]) == .string("Pointer"))
+        }
+        try await writes.close()
+    }
+
     @Test("that no query may have is refused", arguments: [
         ("include=a.b.c.d.e", 102), ("include=sessionToken", 119), ("include=user.password", 119),
-        ("include=_a", 105), ("include=a%20b", 105), ("keys=a.b.c.d.e.f", 102),
+        ("include=_a", 105), ("include=%5B7%5D", 102), ("include=%5B", 105),
+        ("include=a.*", 105), ("include=a%20b", 105), ("keys=a.b.c.d.e.f", 102),
         ("include=\((0..<33).map { "k\($0)" }.joined(separator: ","))", 102),
     ] as [(String, Int64)])
     func refused(query: String, code: Int64) async throws {

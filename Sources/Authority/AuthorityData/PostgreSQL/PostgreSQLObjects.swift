@@ -1,7 +1,7 @@
 package import AuthorityCore
-package import Gate
+import Gate
 import PostgreSQLClient
-package import Sessions
+import Sessions
 import Wire
 
 extension PostgreSQLDataStore {

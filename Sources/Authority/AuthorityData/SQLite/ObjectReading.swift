@@ -1,8 +1,8 @@
 package import AuthorityCore
 import Foundation
 import GRDB
-package import Gate
-package import Sessions
+import Gate
+import Sessions
 
 extension SQLiteDataStore {
     package func objects(_ query: ObjectQuery) async throws(AuthorityError) -> ObjectPage {

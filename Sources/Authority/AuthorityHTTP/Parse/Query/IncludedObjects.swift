@@ -22,6 +22,8 @@ struct IncludedObjects {
     static let limit = 1000
     /// The most bytes that they add to the answer. An object counts each time.
     static let byteLimit = 8 << 20
+    /// Names every member.
+    static let all = "*"
     static let tooMuch = WhereClause.bad("include reads too much; use a smaller limit")
 
     private var asked: Set<Pointer> = []
@@ -62,7 +64,9 @@ struct IncludedObjects {
                 if let pointer = Pointer(members) { pointers.insert(pointer) }
                 return
             }
-            if let member = members[name] { collect(member, path.dropFirst(), &pointers) }
+            for (key, member) in members where key == name || name == all {
+                collect(member, path.dropFirst(), &pointers)
+            }
         default: return
         }
     }
@@ -84,8 +88,9 @@ struct IncludedObjects {
                 guard bytes <= Self.byteLimit else { throw Self.tooMuch }
                 return object.value
             }
-            guard let member = members[name] else { return value }
-            members[name] = try put(into: member, at: path.dropFirst())
+            for (key, member) in members where key == name || name == Self.all {
+                members[key] = try put(into: member, at: path.dropFirst())
+            }
             return .object(members)
         default: return value
         }

@@ -43,7 +43,12 @@ struct ParseQuery: Sendable {
         if let value = options["where"] { clause = try WhereClause(value) }
         limit = try Self.number(options, "limit") ?? 100
         skip = try Self.number(options, "skip") ?? 0
-        counts = try Self.number(options, "count") ?? 0 > 0
+        // The Swift SDK sends true.
+        counts = switch options["count"] {
+        case .bool(true), .string("true"): true
+        case .bool(false), .string("false"): false
+        default: try Self.number(options, "count") ?? 0 > 0
+        }
         for name in try Self.names(options, "order") {
             let isDescending = name.hasPrefix("-")
             let path = try MemberPath.parse(isDescending ? String(name.dropFirst()) : name)
@@ -61,7 +66,9 @@ struct ParseQuery: Sendable {
         _ names: [String], _ keys: [[String]]
     ) throws(AuthorityError) -> [[String]] {
         var paths = Set(keys.map { Array($0.dropLast()) })
-        for name in names { paths.insert(try MemberPath.parse(name)) }
+        for name in names {
+            paths.insert(name == IncludedObjects.all ? [name] : try MemberPath.parse(name))
+        }
         guard paths.allSatisfy({ $0.count <= includeDepth }) else {
             throw WhereClause.bad("include goes at most \(includeDepth) objects deep")
         }
@@ -161,10 +168,16 @@ struct ParseQuery: Sendable {
     private static func names(
         _ options: [String: JSONValue], _ name: String
     ) throws(AuthorityError) -> [String] {
-        guard let value = options[name] else { return [] }
-        let names = value.asArray?.compactMap(\.asString)
+        guard var value = options[name] else { return [] }
+        // The Swift SDK sends the JSON text of an array.
+        if let text = value.asString, text.hasPrefix("[") {
+            let parsed = try? JSONValue(parsing: Array(text.utf8), limit: WhereClause.byteLimit)
+            value = parsed ?? value
+        }
+        let list = value.asArray
+        let names = list?.compactMap(\.asString)
             ?? value.asString?.split(separator: ",").map(String.init)
-        guard let names, names.count <= 32 else {
+        guard let names, names.count == list?.count ?? names.count, names.count <= 32 else {
             throw WhereClause.bad("\(name) must be a list of at most 32 names")
         }
         return names
