@@ -250,10 +250,12 @@ struct ObjectTests {
     @Test("of more than 256 classes of a board are not kept", arguments: Stores.all)
     func classes(stores: Stores) async throws {
         let store = try await stores.make()
-        let first = try await store.keep((1...Int64(300)).map {
+        // A batch of too many classes keeps any of them, so C1 comes before.
+        _ = try await store.keep([Given.record(1, class: "C1")])
+        let first = try await store.keep((2...Int64(300)).map {
             Given.record($0, at: .seconds($0), class: "C\($0)")
         })
-        #expect((first.stored, first.crowded) == (256, 44))
+        #expect((first.stored, first.crowded) == (255, 44))
         let second = try await store.keep([
             Given.record(301, class: "D"), Given.record(302, class: "C1"),
             Given.record(1, board: Given.board(2), class: "D"),

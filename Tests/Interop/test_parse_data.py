@@ -97,13 +97,15 @@ def test_parsepy_follows_pointers(board, parse, reading, user_id):
 
 
 def test_parsepy_cannot_write(board, parse, reading):
-    found = reading.Query.get(n=0)
-    found.n = 7
+    shed = parse.datatypes.Object.factory("Shed")
+    found = shed.Query.get(name="south")
+    found.name = "west"
     for change in (found.save, found.delete, lambda: found.increment("n"), reading(n=7).save):
         with pytest.raises(parse.core.ResourceRequestBadRequest) as refused:
             change()
         assert json.loads(refused.value.args[0])["code"] == 119
     assert reading.Query.filter(n=7).count() == 0
+    assert sorted(o.name for o in shed.Query.all()) == ["north", "south"]
 
 
 # The SDKs.

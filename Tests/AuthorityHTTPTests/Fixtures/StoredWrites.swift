@@ -58,7 +58,8 @@ final class StoredWrites: Sendable {
         let written = start + .seconds(sequence)
         return OwnedRecord(owner: owner, record: DataRecord(
             board: board, sequence: sequence, path: record, app: AppName("thermo")!,
-            writtenAt: written, receivedAt: written + wait, payload: Array(payload.utf8)))
+            writtenAt: written, receivedAt: written + wait, payload: Array(payload.utf8)),
+            since: start)
     }
 
     static func id(_ sequence: Int64, _ board: InstallationID = board) -> String {

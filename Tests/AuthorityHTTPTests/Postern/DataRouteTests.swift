@@ -88,10 +88,13 @@ struct DataRouteTests {
         try await writes.write(1...8, payload) { _ in "Reading/create" }
         try await RunningConsole.with(data: writes.store) { console in
             let first = try await console.send(.GET, Self.path)
-            #expect(try sequences(first) == [1, 2, 3, 4, 5, 6])
-            let next = try #require(first.json?.members["next"]?.asString)
+            // Both are too long for the reader of JSON.
+            let next = "\(Self.start + 6000)-6"
+            #expect(first.text.contains(#""next":"\#(next)""#))
+            #expect(first.text.split(separator: #""seq":"#).count == 7)
             let second = try await console.send(.GET, "\(Self.path)?after=\(next)")
-            #expect(try sequences(second) == [7, 8])
+            #expect(second.text.split(separator: #""seq":"#).count == 3)
+            #expect(second.text.contains(#""seq":7,"#) && second.text.contains(#""seq":8,"#))
         }
         try await writes.close()
     }
