@@ -218,8 +218,9 @@ let package = Package(
             "FreePorts", "PostgresServers", "PostgreSQLClient", "Sessions",
         ]),
         .tests("AuthorityHTTPTests", [
-            "AuthorityHTTP", "AdminCommands", "AuthorityCore", "MQTT", "MetricsServer", "LinuxIO",
-            "Gate", "Sessions", "Wire", "FreePorts", "HTTPClient", logging,
+            "AuthorityHTTP", "AdminCommands", "AuthorityCore", "AuthorityData", "MQTT",
+            "MetricsServer", "LinuxIO", "Gate", "Sessions", "Wire", "FreePorts", "HTTPClient",
+            logging,
         ]),
         .tests("AdminCommandsTests", [
             "AdminCommands", "Doctor", "Gate", "LinuxIO", "MQTT", "MetricsServer", "Sessions",

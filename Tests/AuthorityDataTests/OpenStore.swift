@@ -23,12 +23,6 @@ final class OpenStore: DataStore {
         try await store.objects(query)
     }
 
-    func object(
-        _ id: RecordID, of className: ClassName, owner: UserID
-    ) async throws(AuthorityError) -> DataObject? {
-        try await store.object(id, of: className, owner: owner)
-    }
-
     func series(_ query: SeriesQuery) async throws(AuthorityError) -> [SeriesBucket] {
         try await store.series(query)
     }

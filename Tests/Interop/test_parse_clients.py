@@ -5,20 +5,18 @@ form. All they are told is where the server is.
 """
 
 import base64
-import importlib
 import json
 import secrets
-import sys
 import unicodedata
 import urllib.error
 import urllib.request
 import uuid
-from types import SimpleNamespace
 
 import pytest
 
 from bench.authority_bench import ADMIN, AuthorityBench
 from bench.program import run
+from parse_fixtures import javascript, parsepy
 
 KEY = "rest-" + "k" * 24
 PAGE = "https://app.example"
@@ -39,19 +37,8 @@ def bench(tmp_path_factory, evidence, programs):
 
 @pytest.fixture(scope="module")
 def parse(bench):
-    """ParsePy's modules, imported with this authority in the place of api.parse.com."""
-    def forget():
-        for name in [n for n in sys.modules if n.split(".")[0] == "parse_rest"]:
-            del sys.modules[name]
-
-    forget()
-    connection = importlib.import_module("parse_rest.connection")
-    connection.API_ROOT = f"http://127.0.0.1:{bench.http_port}/1"
-    names = ["core", "datatypes", "user", "role", "installation"]
-    modules = {name: importlib.import_module(f"parse_rest.{name}") for name in names}
-    connection.register("postern", KEY)
-    yield SimpleNamespace(connection=connection, **modules)
-    forget()
+    with parsepy(f"http://127.0.0.1:{bench.http_port}/1", KEY) as modules:
+        yield modules
 
 
 @pytest.fixture(autouse=True)
@@ -187,26 +174,11 @@ def test_names_that_look_the_same_are_one(parse, evidence):
         assert json.loads(refused.value.args[0])["code"] == 202
 
 
-# What the JavaScript SDK (parse 1.6 to 5) sends: POST always, everything in the body, and a type
-# of content that needs no preflight. Source: Parse-SDK-JS, src/RESTController.js.
+# The JavaScript SDK.
 
 
 def sdk(bench, method: str, path: str, token: str | None = None, **body):
-    members = {"_method": method, "_ApplicationId": "postern", "_JavaScriptKey": KEY,
-               "_ClientVersion": "js5.3.0", "_RevocableSession": "1",
-               "_InstallationId": "5b3ecb6e-5d8a-4a9e-8f0e-0123456789ab", **body}
-    if method == "POST":
-        del members["_method"]
-    if token:
-        members["_SessionToken"] = token
-    request = urllib.request.Request(
-        f"http://127.0.0.1:{bench.http_port}/1/{path}", json.dumps(members).encode(),
-        {"Content-Type": "text/plain"}, method="POST")
-    try:
-        with urllib.request.urlopen(request, timeout=20) as answer:
-            return answer.status, json.load(answer)
-    except urllib.error.HTTPError as error:
-        return error.code, json.load(error)
+    return javascript(f"http://127.0.0.1:{bench.http_port}/1", KEY, method, path, token, **body)
 
 
 def test_the_javascript_sdk_logs_in_and_reads_its_session(bench, parse, evidence):

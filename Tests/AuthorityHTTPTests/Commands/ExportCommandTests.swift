@@ -174,9 +174,6 @@ final class FailingStore: DataStore {
     func objects(_ query: ObjectQuery) async throws(AuthorityError) -> ObjectPage {
         ObjectPage(objects: [], count: nil, isPartial: false)
     }
-    func object(
-        _ id: RecordID, of className: ClassName, owner: UserID
-    ) async throws(AuthorityError) -> DataObject? { nil }
     func boards(of owner: UserID) async throws(AuthorityError) -> [InstallationID] { [] }
     func delete(_ release: DataRelease) async throws(AuthorityError) {}
     func openReleases(until time: Timestamp) async throws(AuthorityError) -> [DataRelease] { [] }

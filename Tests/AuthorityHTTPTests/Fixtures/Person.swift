@@ -1,4 +1,5 @@
 import AdminCommands
+import AuthorityCore
 import Foundation
 import Sessions
 import Synchronization
@@ -24,21 +25,25 @@ struct Person: Sendable {
         }
     }
 
-    static func with(_ body: @Sendable (Person) async throws -> Void) async throws {
+    static func with(
+        data: (any DataStore)? = nil, _ body: @Sendable (Person) async throws -> Void
+    ) async throws {
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("postern-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(
             atPath: folder, withIntermediateDirectories: true,
             attributes: [.posixPermissions: 0o700])
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        try await RunningConsole.with { console in
+        try await RunningConsole.with(data: data) { console in
             try await body(Person(console: console, folder: folder))
         }
     }
 
     /// One that has logged in already.
-    static func loggedIn(_ body: @Sendable (Person) async throws -> Void) async throws {
-        try await with { person in
+    static func loggedIn(
+        data: (any DataStore)? = nil, _ body: @Sendable (Person) async throws -> Void
+    ) async throws {
+        try await with(data: data) { person in
             #expect(await person.types("login --username alice --password-file -", input: "correct")
                 == "! ✓ logged in at \(person.url) as alice\n[0]")
             try await body(person)

@@ -95,6 +95,7 @@ struct RunningConsole: Sendable {
         var request = HTTPRequest(
             method.rawValue, "http://127.0.0.1:\(port)\(path)",
             headers: headers.map { ($0.key, $0.value) }, body: body.map { Array($0.utf8) })
+        request.answerLimit = 16 << 20
         if let application { request.headers.append(("X-Parse-Application-Id", application)) }
         if let token { request.headers.append(("X-Parse-Session-Token", token)) }
         let answer = try await request.answer()

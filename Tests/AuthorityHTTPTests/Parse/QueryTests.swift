@@ -83,6 +83,7 @@ struct QueryTests {
         ("limit=1", ["sEsS000001"]), ("skip=1", ["sEsS000002"]), ("limit=0", []),
         ("order=restricted", ["sEsS000001", "sEsS000002"]),
         ("order=-restricted", ["sEsS000002", "sEsS000001"]),
+        ("order=%5B%22-restricted%22%5D", ["sEsS000002", "sEsS000001"]),
         ("order=-installationId,objectId", ["sEsS000002", "sEsS000001"]),
         ("where=%7B%22restricted%22%3Atrue%7D", ["sEsS000002"]),
         ("where=%7B%22createdWith.action%22%3A%22login%22%7D&include=user", ["sEsS000001"]),

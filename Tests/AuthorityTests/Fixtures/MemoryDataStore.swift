@@ -75,10 +75,6 @@ final class MemoryDataStore: DataStore {
         ObjectPage(objects: [], count: nil, isPartial: false)
     }
 
-    func object(
-        _ id: RecordID, of className: ClassName, owner: UserID
-    ) async throws(AuthorityError) -> DataObject? { nil }
-
     func series(_ query: SeriesQuery) async throws(AuthorityError) -> [SeriesBucket] { [] }
 
     func newest(

@@ -43,6 +43,8 @@ package struct ObjectQuery: Sendable {
 
     package let owner: UserID
     package let className: ClassName
+    /// Only these objects. The store finds each by its id. Nil: all objects.
+    package var ids: Set<RecordID>?
     package var board: InstallationID?
     /// Each bound includes its time.
     package var createdAt: ClosedRange<Timestamp>?

@@ -19,11 +19,6 @@ package protocol DataStore: Sendable {
     /// Objects of one class. See `ObjectQuery`.
     func objects(_ query: ObjectQuery) async throws(AuthorityError) -> ObjectPage
 
-    /// Nil if the object does not exist, or was deleted.
-    func object(
-        _ id: RecordID, of className: ClassName, owner: UserID
-    ) async throws(AuthorityError) -> DataObject?
-
     /// The numbers of one field of one board, a bucket for each step of time that has any.
     func series(_ query: SeriesQuery) async throws(AuthorityError) -> [SeriesBucket]
 
@@ -58,6 +53,17 @@ package protocol DataStore: Sendable {
 
 /// The most boards of `DataStore.boards`.
 package let keptBoardLimit = 20_000
+
+extension DataStore {
+    /// Nil if the object does not exist, or was deleted.
+    package func object(
+        _ id: RecordID, of className: ClassName, owner: UserID
+    ) async throws(AuthorityError) -> DataObject? {
+        var query = ObjectQuery(owner: owner, className: className)
+        query.ids = [id]
+        return try await objects(query).objects.first
+    }
+}
 
 /// `[data] keep` and `max_bytes`.
 package struct DataBounds: Equatable, Sendable {

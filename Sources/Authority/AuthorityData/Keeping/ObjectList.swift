@@ -23,6 +23,8 @@ struct ListedObject: Sendable {
 
 /// The two kinds of objects of a class, each in order, in one consistent view of the store.
 protocol ObjectTables {
+    /// Nil if the object does not exist, or was deleted.
+    func object(_ id: RecordID) throws(AuthorityError) -> DataObject?
     /// Objects that are as their record made them, after `place`.
     func created(
         after place: ObjectPlace?, limit: Int, withContent: Bool
@@ -46,10 +48,17 @@ struct ObjectList<Tables: ObjectTables> {
     /// The most content that one query examines.
     private static var examinedBytes: Int { 128 << 20 }
     /// How long a query reads; then its page is partial. It holds one of few readers.
-    private static var timeLimit: Duration { .seconds(2) }
-    private let end = ContinuousClock.now + Self.timeLimit
+    static var timeLimit: Duration { .seconds(2) }
+    /// Whether the time is up.
+    var isOver: () -> Bool = Self.timer()
+
+    private static func timer() -> () -> Bool {
+        let end = ContinuousClock.now + timeLimit
+        return { ContinuousClock.now >= end }
+    }
 
     func page() throws(AuthorityError) -> ObjectPage {
+        if let ids = query.ids { return try named(ids) }
         guard let matches = query.matches else { return try unfiltered() }
         var merge = Merge(query: query, tables: tables)
         var (examined, matching) = (0, 0)
@@ -68,7 +77,7 @@ struct ObjectList<Tables: ObjectTables> {
             }
             if !query.counts, objects.count >= query.limit { break }
             guard examined < query.examined, examinedBytes < Self.examinedBytes,
-                pageBytes < Self.pageBytes, ContinuousClock.now < end
+                pageBytes < Self.pageBytes, !isOver()
             else {
                 isPartial = try merge.next(withContent: false) != nil
                 break
@@ -76,6 +85,26 @@ struct ObjectList<Tables: ObjectTables> {
         }
         return ObjectPage(
             objects: objects, count: query.counts ? matching : nil, isPartial: isPartial)
+    }
+
+    /// Finds each object by its id. All that match are in memory before the page is cut, so the
+    /// limit of bytes holds for them.
+    private func named(_ ids: Set<RecordID>) throws(AuthorityError) -> ObjectPage {
+        var found: [DataObject] = []
+        var bytes = 0
+        var isPartial = false
+        for id in ids {
+            isPartial = bytes >= Self.pageBytes || isOver()
+            if isPartial { break }
+            guard let object = try tables.object(id), query.holds(object),
+                query.matches?(object) ?? true
+            else { continue }
+            found.append(object)
+            bytes += JSONValue.object(object.members).bytes.count
+        }
+        let page = query.sorted(found).dropFirst(query.skip).prefix(query.limit)
+        return ObjectPage(
+            objects: Array(page), count: query.counts ? found.count : nil, isPartial: isPartial)
     }
 
     /// Skips and counts without reading payloads.
@@ -86,7 +115,7 @@ struct ObjectList<Tables: ObjectTables> {
         var isPartial = false
         while objects.count < query.limit {
             isPartial = bytes >= Self.pageBytes || examinedBytes >= Self.examinedBytes
-                || ContinuousClock.now >= end
+                || isOver()
             guard !isPartial, let next = try merge.next(withContent: skipped >= query.skip)
             else { break }
             examinedBytes += next.bytes
@@ -148,6 +177,23 @@ struct ObjectList<Tables: ObjectTables> {
 }
 
 extension ObjectQuery {
+    /// Whether an object is within the bounds.
+    fileprivate func holds(_ object: DataObject) -> Bool {
+        (board ?? object.board) == object.board
+            && createdAt?.contains(object.createdAt) ?? true
+            && updatedAt?.contains(object.updatedAt) ?? true
+    }
+
+    /// In order of time, then of the id.
+    fileprivate func sorted(_ objects: [DataObject]) -> [DataObject] {
+        objects.sorted { one, other in
+            let (first, second) = order == .createdAt
+                ? (one.createdAt, other.createdAt) : (one.updatedAt, other.updatedAt)
+            guard first == second else { return (first < second) != isDescending }
+            return one.id.description < other.id.description
+        }
+    }
+
     /// The bounds of `createdAt` and `updatedAt` in milliseconds. What is left after `place` begins
     /// at its time, so an index finds it without reading what came before.
     func times(after place: ObjectPlace?) -> [ClosedRange<Int64>] {

@@ -1,7 +1,7 @@
 package import AuthorityCore
-package import Gate
+import Gate
 import PostgreSQLClient
-package import Sessions
+import Sessions
 import Wire
 
 extension PostgreSQLDataStore {
@@ -12,21 +12,6 @@ extension PostgreSQLDataStore {
             ).page()
         }
     }
-
-    package func object(
-        _ id: RecordID, of className: ClassName, owner: UserID
-    ) async throws(AuthorityError) -> DataObject? {
-        let key = ObjectKey(owner: owner, className: className, id: id)
-        return try await read { tables throws(AuthorityError) in
-            if let changed = try tables.changed([key])[key] {
-                return DataObject(id, of: className, changed)
-            }
-            guard let (record, isChanged) = try tables.keptCreation(key), !isChanged else {
-                return nil
-            }
-            return DataObject(record)
-        }
-    }
 }
 
 private struct PostgreSQLObjectTables: ObjectTables {
@@ -34,6 +19,17 @@ private struct PostgreSQLObjectTables: ObjectTables {
     let tables: PostgreSQLTables
 
     private static let latest: Int64 = 253_402_300_800_000
+
+    func object(_ id: RecordID) throws(AuthorityError) -> DataObject? {
+        let key = ObjectKey(owner: query.owner, className: query.className, id: id)
+        if let changed = try tables.changed([key])[key] {
+            return DataObject(id, of: query.className, changed)
+        }
+        guard let (record, isChanged) = try tables.keptCreation(key), !isChanged else {
+            return nil
+        }
+        return DataObject(record)
+    }
 
     private var order: String { query.isDescending ? "DESC" : "ASC" }
     private var sign: String { query.isDescending ? "<" : ">" }

@@ -1,8 +1,8 @@
 package import AuthorityCore
 import Foundation
 import GRDB
-package import Gate
-package import Sessions
+import Gate
+import Sessions
 
 extension SQLiteDataStore {
     package func objects(_ query: ObjectQuery) async throws(AuthorityError) -> ObjectPage {
@@ -11,26 +11,22 @@ extension SQLiteDataStore {
             return try ObjectList(query: query, tables: reading).page()
         }
     }
-
-    package func object(
-        _ id: RecordID, of className: ClassName, owner: UserID
-    ) async throws(AuthorityError) -> DataObject? {
-        let key = ObjectKey(owner: owner, className: className, id: id)
-        return try await read { database in
-            if let changed = try StoredRows.changed(key, in: database) {
-                return DataObject(id, of: className, changed)
-            }
-            guard let (record, isChanged) = try StoredRows.creation(key, in: database), !isChanged
-            else { return nil }
-            return DataObject(record)
-        }
-    }
 }
 
 /// The objects of a query in one snapshot.
 private struct ObjectReading: ObjectTables {
     let query: ObjectQuery
     let database: Database
+
+    func object(_ id: RecordID) throws(AuthorityError) -> DataObject? {
+        let key = ObjectKey(owner: query.owner, className: query.className, id: id)
+        if let changed = try StoredRows.changed(key, in: database) {
+            return DataObject(id, of: query.className, changed)
+        }
+        guard let (record, isChanged) = try StoredRows.creation(key, in: database), !isChanged
+        else { return nil }
+        return DataObject(record)
+    }
 
     private var order: String { query.isDescending ? "DESC" : "ASC" }
 

@@ -11,6 +11,7 @@ import Wire
 struct ClassRoutes: Sendable {
     /// Nil: the authority keeps no data.
     let data: (any DataStore)?
+    let answers: QueryAnswers
 
     /// The most objects that one query sorts by another member than a time.
     static let sortLimit = 10_000
@@ -59,7 +60,7 @@ struct ClassRoutes: Sendable {
         guard let found = try await data.object(id, of: name, owner: owner) else {
             throw .noObject
         }
-        return Answer(query.shown(found.parseForm(of: owner)))
+        return try await answers.one(found.parseForm(of: owner), to: query, call, by: caller)
     }
 
     private func objects(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
@@ -70,16 +71,14 @@ struct ClassRoutes: Sendable {
         }
         let owner = caller.user.objectID
         let bounds = WhereBounds(query.clause)
-        if bounds.isEmpty { return query.answer([]) }
-        if let id = bounds.object {
-            let found = try await data.object(id, of: name, owner: owner)
-            // The whole clause again, because this read ignores the other bounds.
-            return query.answer(found.map { [Findable(form: $0.parseForm(of: owner))] } ?? [])
+        if bounds.isEmpty {
+            return try await answers.list(
+                [], count: query.counts ? 0 : nil, to: query, call, by: caller)
         }
         let isSortedHere = query.order.contains { ObjectQuery.Order($0.path) == nil }
             || query.order.count > 1
         var search = ObjectQuery(owner: owner, className: name)
-        search.board = bounds.installation
+        (search.ids, search.board) = (bounds.objects, bounds.installation)
         (search.createdAt, search.updatedAt) = (bounds.createdAt, bounds.updatedAt)
         search.counts = query.counts
         let rest = bounds.rest
@@ -103,11 +102,7 @@ struct ClassRoutes: Sendable {
         if isSortedHere {
             forms = Array(query.sorted(forms).dropFirst(query.skip).prefix(query.limit))
         }
-        var members: [String: JSONValue] = [
-            "results": .array(forms.map { .object(query.shown($0)) })
-        ]
-        if let count = page.count { members["count"] = .integer(Int64(count)) }
-        return Answer(members)
+        return try await answers.list(forms, count: page.count, to: query, call, by: caller)
     }
 }
 

@@ -10,6 +10,7 @@ import Wire
 struct InstallationRoutes: Sendable {
     let frontend: any AuthorityFrontend
     let mount: String
+    let answers: QueryAnswers
 
     /// Paths are relative to the class.
     var objects: [HTTPRoute] {
@@ -28,10 +29,11 @@ struct InstallationRoutes: Sendable {
         let query = try ParseQuery(call)
         if let slice = query.slice {
             let page = try await frontend.installations(slice, by: caller)
-            return query.answer(page: page.map(\.parseForm))
+            return try await answers.list(page.map(\.parseForm), to: query, call, by: caller)
         }
         let found = try await frontend.installations(.longest, by: caller)
-        return query.answer(found.map { Findable(form: $0.parseForm) })
+        let page = query.page(of: found.map { Findable(form: $0.parseForm) })
+        return try await answers.list(page.forms, count: page.count, to: query, call, by: caller)
     }
 
     /// 201 for a new installation, 200 if one with that id existed.
@@ -57,7 +59,7 @@ struct InstallationRoutes: Sendable {
         let query = try ParseQuery(call)
         let found = try await frontend.installation(
             try call.parameter("id", ObjectID.init), at: try call.installation(), by: caller)
-        return Answer(query.shown(found.parseForm))
+        return try await answers.one(found.parseForm, to: query, call, by: caller)
     }
 
     private func update(_ call: Call, by caller: Caller?) async throws(AuthorityError) -> Answer {
@@ -87,7 +89,7 @@ struct InstallationRoutes: Sendable {
 }
 
 extension InstallationRecord {
-    fileprivate var parseForm: [String: JSONValue] {
+    var parseForm: [String: JSONValue] {
         var members = fields
         members["objectId"] = .string(objectID.description)
         members["installationId"] = .string(installation.description)

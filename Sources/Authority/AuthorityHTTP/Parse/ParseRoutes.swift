@@ -14,11 +14,14 @@ struct ParseRoutes: Sendable {
 
     var routes: [HTTPRoute] {
         let mount = rules.mount
-        let users = UserRoutes(frontend: frontend, mount: mount)
+        let answers = QueryAnswers(
+            frontend: frontend, data: data, permissions: rules.sessionPermissions)
+        let users = UserRoutes(frontend: frontend, mount: mount, answers: answers)
         let sessions = SessionRoutes(
-            frontend: frontend, mount: mount, permissions: rules.sessionPermissions)
-        let installations = InstallationRoutes(frontend: frontend, mount: mount)
-        let roles = RoleRoutes(frontend: frontend, mount: mount)
+            frontend: frontend, mount: mount, permissions: rules.sessionPermissions,
+            answers: answers)
+        let installations = InstallationRoutes(frontend: frontend, mount: mount, answers: answers)
+        let roles = RoleRoutes(frontend: frontend, mount: mount, answers: answers)
         // Each class has two paths and one set of routes.
         let objects = [
             ("/users", "_User", users.objects), ("/sessions", "_Session", sessions.objects),
@@ -29,7 +32,7 @@ struct ParseRoutes: Sendable {
         }
         let health = HTTPRoute(.get, "/health", .open { _ in Answer(["status": .string("ok")]) })
         let all = [health] + users.routes + sessions.routes + objects
-            + ClassRoutes(data: data).routes
+            + ClassRoutes(data: data, answers: answers).routes
         return all.map { $0.parse(under: mount) } + sessions.own
     }
 }

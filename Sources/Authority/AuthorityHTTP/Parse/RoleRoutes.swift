@@ -13,6 +13,7 @@ import Wire
 struct RoleRoutes: Sendable {
     let frontend: any AuthorityFrontend
     let mount: String
+    let answers: QueryAnswers
 
     /// Room for some hundred pointers.
     private static let bodyLimit = 32 * 1024
@@ -40,13 +41,14 @@ struct RoleRoutes: Sendable {
             let parent = found.first { $0.role.objectID == relation.object }
             found = found.filter { parent?.role.roles.contains($0.role.objectID) ?? false }
         }
-        return query.answer(found.map(\.findable))
+        let page = query.page(of: found.map(\.findable))
+        return try await answers.list(page.forms, count: page.count, to: query, call, by: caller)
     }
 
     private func role(_ call: Call, by caller: Caller?) async throws(AuthorityError) -> Answer {
         let query = try ParseQuery(call)
         let view = try await frontend.role(try call.parameter("id", ObjectID.init), by: caller)
-        return Answer(query.shown(view.role.parseForm))
+        return try await answers.one(view.role.parseForm, to: query, call, by: caller)
     }
 
     private func make(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {

@@ -15,6 +15,7 @@ struct SessionRoutes: Sendable {
     let frontend: any AuthorityFrontend
     let mount: String
     let permissions: ClassPermissions
+    let answers: QueryAnswers
 
     var routes: [HTTPRoute] {
         [
@@ -54,11 +55,12 @@ struct SessionRoutes: Sendable {
         if let slice = query.slice {
             let views = try await frontend.sessions(
                 slice, by: caller, everyone: everyone, withEnded: false)
-            return query.answer(page: views.map(\.parseForm))
+            return try await answers.list(views.map(\.parseForm), to: query, call, by: caller)
         }
         let views = try await frontend.sessions(
             .longest, by: caller, everyone: everyone, withEnded: false)
-        return query.answer(views.map { Findable(form: $0.parseForm) })
+        let page = query.page(of: views.map { Findable(form: $0.parseForm) })
+        return try await answers.list(page.forms, count: page.count, to: query, call, by: caller)
     }
 
     /// Makes a restricted session for a device. Only this answer holds the new token.
@@ -75,11 +77,12 @@ struct SessionRoutes: Sendable {
 
     /// The answer holds the token that the caller sent, as in Parse.
     private func current(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
+        let query = try ParseQuery(call)
         var members = try await frontend.session(caller.session.objectID, by: caller).parseForm
         if case .token(let token) = call.bearer {
             members["sessionToken"] = .string(token.reveal())
         }
-        return Answer(members)
+        return try await answers.one(members, to: query, call, by: caller)
     }
 
     /// Pairs a device's session with its installation, as in Parse. The id may come in a header.
@@ -107,16 +110,8 @@ struct SessionRoutes: Sendable {
         try permit(.get, call, caller)
         let query = try ParseQuery(call)
         let id = try call.parameter("id", ObjectID.init)
-        return Answer(query.shown(try await present(id, by: caller).parseForm))
-    }
-
-    /// A session that nobody ended. The board of an ended one may not have confirmed the end.
-    private func present(
-        _ id: ObjectID, by caller: Caller
-    ) async throws(AuthorityError) -> SessionView {
-        let view = try await frontend.session(id, by: caller)
-        guard view.state != .revoked else { throw .noObject }
-        return view
+        let found = try await frontend.presentSession(id, by: caller)
+        return try await answers.one(found.parseForm, to: query, call, by: caller)
     }
 
     /// A field that the session does not have yet needs the permission `addField`.
@@ -145,7 +140,7 @@ struct SessionRoutes: Sendable {
         try caller.requireMayWrite(.session)
         try permit(.delete, call, caller)
         let id = try call.parameter("id", ObjectID.init)
-        _ = try await present(id, by: caller)
+        _ = try await frontend.presentSession(id, by: caller)
         try await frontend.revoke(id, by: caller)
         return Answer([:])
     }
@@ -168,5 +163,16 @@ struct SessionRoutes: Sendable {
             Refusal(
                 .forbidden,
                 "Permission denied for action \(action.rawValue) on class _Session."))
+    }
+}
+
+extension AuthorityFrontend {
+    /// A session that nobody ended. The board of an ended one may not have confirmed the end.
+    func presentSession(
+        _ id: ObjectID, by caller: Caller
+    ) async throws(AuthorityError) -> SessionView {
+        let view = try await session(id, by: caller)
+        guard view.state != .revoked else { throw .noObject }
+        return view
     }
 }

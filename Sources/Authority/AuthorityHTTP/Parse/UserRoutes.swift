@@ -10,6 +10,7 @@ import Wire
 struct UserRoutes: Sendable {
     let frontend: any AuthorityFrontend
     let mount: String
+    let answers: QueryAnswers
 
     var routes: [HTTPRoute] {
         [
@@ -69,11 +70,12 @@ struct UserRoutes: Sendable {
 
     /// The answer holds the token that the caller sent, as in Parse.
     private func me(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
+        let query = try ParseQuery(call)
         var members = try await ownMembers(caller)
         if case .token(let token) = call.bearer {
             members["sessionToken"] = .string(token.reveal())
         }
-        return Answer(members)
+        return try await answers.one(members, to: query, call, by: caller)
     }
 
     /// Administrators find all users, others themselves. `$relatedTo` finds the users of a role.
@@ -83,11 +85,11 @@ struct UserRoutes: Sendable {
             guard query.clause.relation == nil else {
                 throw .refused(Refusal(.forbidden, "only an administrator may do this"))
             }
-            return query.answer([Findable(form: try await ownMembers(caller))])
+            return try await filtered([try await ownMembers(caller)], query, call, by: caller)
         }
         if let slice = query.slice {
             let users = try await frontend.users(slice, by: caller)
-            return query.answer(page: users.map(\.parseForm))
+            return try await answers.list(users.map(\.parseForm), to: query, call, by: caller)
         }
         var found = try await frontend.users(by: caller)
         if let relation = query.clause.relation {
@@ -97,7 +99,14 @@ struct UserRoutes: Sendable {
             let role = try await frontend.role(relation.object, by: caller)
             found = found.filter { role.users.contains($0.objectID) }
         }
-        return query.answer(found.map { Findable(form: $0.parseForm) })
+        return try await filtered(found.map(\.parseForm), query, call, by: caller)
+    }
+
+    private func filtered(
+        _ forms: [[String: JSONValue]], _ query: ParseQuery, _ call: Call, by caller: Caller
+    ) async throws(AuthorityError) -> Answer {
+        let page = query.page(of: forms.map { Findable(form: $0) })
+        return try await answers.list(page.forms, count: page.count, to: query, call, by: caller)
     }
 
     /// Adds a user, for administrators. Anyone else signs up, also with a session, because Parse's
@@ -157,7 +166,8 @@ struct UserRoutes: Sendable {
         let query = try ParseQuery(call)
         let user = try await subject(of: call, by: caller)
         let isOwn = user.objectID == caller.user.objectID && !caller.isMaster
-        return Answer(query.shown(isOwn ? try await ownMembers(caller) : user.parseForm))
+        let form = isOwn ? try await ownMembers(caller) : user.parseForm
+        return try await answers.one(form, to: query, call, by: caller)
     }
 
     /// The caller's own user, with `authData`. Nobody else sees that member.
@@ -222,13 +232,19 @@ struct UserRoutes: Sendable {
         throw .refused(Refusal(.forbidden, "users cannot be deleted; disable the user"))
     }
 
-    /// The user in the path: the caller or, for an administrator, anyone. 101 in all other cases.
+    /// The user in the path.
     private func subject(
         of call: Call, by caller: Caller
     ) async throws(AuthorityError) -> UserView {
-        let id = try call.parameter("id", UserID.init)
+        try await frontend.visibleUser(try call.parameter("id", UserID.init), by: caller)
+    }
+}
+
+extension AuthorityFrontend {
+    /// The caller or, for an administrator, anyone. 101 in all other cases.
+    func visibleUser(_ id: UserID, by caller: Caller) async throws(AuthorityError) -> UserView {
         if id == caller.user.objectID, !caller.isMaster { return caller.user }
         guard caller.user.isAdministrator, !caller.session.restricted else { throw .noObject }
-        return try await frontend.user(id, by: caller)
+        return try await user(id, by: caller)
     }
 }

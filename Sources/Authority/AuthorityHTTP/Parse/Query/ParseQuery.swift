@@ -18,16 +18,18 @@ struct ParseQuery: Sendable {
     private(set) var limit = 100
     private(set) var skip = 0
     private(set) var order: [(path: [String], isDescending: Bool)] = []
-    private var keys: Set<String>?
+    private var keys: [[String]]?
     private var excluded: Set<String> = []
     private(set) var counts = false
+    /// The members whose pointers become objects, each after the one that it is in.
+    private(set) var includes: [[String]] = []
 
     /// Every object has these.
     private static let always: Set<String> = [
-        "objectId", "createdAt", "updatedAt", "ACL", "className",
+        "__type", "objectId", "createdAt", "updatedAt", "ACL", "className",
     ]
-    /// `include` is accepted and changes nothing: pointers stay pointers. A client reads the object
-    /// of a pointer by its own route.
+    /// The most objects within each other.
+    private static let includeDepth = 4
     private static let known: Set<String> = [
         "where", "limit", "skip", "order", "keys", "excludeKeys", "count", "include", "everyone",
     ]
@@ -41,16 +43,39 @@ struct ParseQuery: Sendable {
         if let value = options["where"] { clause = try WhereClause(value) }
         limit = try Self.number(options, "limit") ?? 100
         skip = try Self.number(options, "skip") ?? 0
-        counts = try Self.number(options, "count") ?? 0 > 0
+        // The Swift SDK sends true.
+        counts = switch options["count"] {
+        case .bool(true), .string("true"): true
+        case .bool(false), .string("false"): false
+        default: try Self.number(options, "count") ?? 0 > 0
+        }
         for name in try Self.names(options, "order") {
             let isDescending = name.hasPrefix("-")
             let path = try MemberPath.parse(isDescending ? String(name.dropFirst()) : name)
             order.append((path, isDescending))
         }
         if options["keys"] != nil {
-            keys = Set(try Self.names(options, "keys")).union(Self.always)
+            keys = try Self.names(options, "keys").map { $0.split(separator: ".").map(String.init) }
         }
         excluded = Set(try Self.names(options, "excludeKeys")).subtracting(Self.always)
+        includes = try Self.includes(try Self.names(options, "include"), keys ?? [])
+    }
+
+    /// A key such as `user.username` includes `user`, as in Parse.
+    private static func includes(
+        _ names: [String], _ keys: [[String]]
+    ) throws(AuthorityError) -> [[String]] {
+        var paths = Set(keys.map { Array($0.dropLast()) })
+        for name in names {
+            paths.insert(name == IncludedObjects.all ? [name] : try MemberPath.parse(name))
+        }
+        guard paths.allSatisfy({ $0.count <= includeDepth }) else {
+            throw WhereClause.bad("include goes at most \(includeDepth) objects deep")
+        }
+        let all = Set(paths.flatMap { path in
+            path.indices.map { Array(path[...$0]) }
+        })
+        return all.sorted { $0.count < $1.count }
     }
 
     /// The page to read from the store. Nil if the query filters, sorts or counts: then the route
@@ -60,22 +85,40 @@ struct ParseQuery: Sendable {
         return ListSlice(skip: skip, limit: limit)
     }
 
-    /// `{"results"}` of a list that the store has cut to `slice`.
-    func answer(page: [[String: JSONValue]]) -> Answer {
-        Answer(["results": .array(page.map { .object(shown($0)) })])
-    }
-
-    /// `{"results"}`. If the query counts, `count` is the number of `objects` that match.
-    func answer(_ objects: [Findable]) -> Answer {
+    /// The page of a list that no store has cut. If the query counts, `count` is the number of
+    /// objects that match.
+    func page(of objects: [Findable]) -> (forms: [[String: JSONValue]], count: Int?) {
         let fitting = objects.filter { clause.fits($0.form.merging($0.unshown) { $1 }) }
         let page = sorted(fitting.map(\.form)).dropFirst(skip).prefix(limit)
-        var members: [String: JSONValue] = ["results": .array(page.map { .object(shown($0)) })]
-        if counts { members["count"] = .integer(Int64(fitting.count)) }
-        return Answer(members)
+        return (Array(page), counts ? fitting.count : nil)
     }
 
     func shown(_ form: [String: JSONValue]) -> [String: JSONValue] {
-        form.filter { name, _ in keys?.contains(name) ?? true && !excluded.contains(name) }
+        let kept = form.filter { name, _ in !excluded.contains(name) }
+        return keys.map { Self.choose($0.map { $0[...] }, of: kept) } ?? kept
+    }
+
+    /// The members that keys name. A pointer stays whole.
+    private static func choose(
+        _ keys: [ArraySlice<String>], of members: [String: JSONValue]
+    ) -> [String: JSONValue] {
+        var chosen = members.filter { name, _ in always.contains(name) }
+        for (name, value) in members where chosen[name] == nil {
+            let below = keys.filter { $0.first == name }.map { $0.dropFirst() }
+            guard !below.isEmpty else { continue }
+            let isWhole = below.contains(where: \.isEmpty)
+            chosen[name] = isWhole ? value : choose(below, in: value)
+        }
+        return chosen
+    }
+
+    private static func choose(_ keys: [ArraySlice<String>], in value: JSONValue) -> JSONValue {
+        switch value {
+        case .array(let elements): .array(elements.map { choose(keys, in: $0) })
+        case .object(let members) where members["__type"] != .string("Pointer"):
+            .object(choose(keys, of: members))
+        default: value
+        }
     }
 
     /// An object without the member comes first. Equal objects keep their order.
@@ -125,10 +168,16 @@ struct ParseQuery: Sendable {
     private static func names(
         _ options: [String: JSONValue], _ name: String
     ) throws(AuthorityError) -> [String] {
-        guard let value = options[name] else { return [] }
-        let names = value.asArray?.compactMap(\.asString)
+        guard var value = options[name] else { return [] }
+        // The Swift SDK sends the JSON text of an array.
+        if let text = value.asString, text.hasPrefix("[") {
+            let parsed = try? JSONValue(parsing: Array(text.utf8), limit: WhereClause.byteLimit)
+            value = parsed ?? value
+        }
+        let list = value.asArray
+        let names = list?.compactMap(\.asString)
             ?? value.asString?.split(separator: ",").map(String.init)
-        guard let names, names.count <= 32 else {
+        guard let names, names.count == list?.count ?? names.count, names.count <= 32 else {
             throw WhereClause.bad("\(name) must be a list of at most 32 names")
         }
         return names

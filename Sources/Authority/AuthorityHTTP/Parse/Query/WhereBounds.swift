@@ -7,7 +7,8 @@ struct WhereBounds: Sendable {
     private(set) var createdAt: ClosedRange<Timestamp>?
     private(set) var updatedAt: ClosedRange<Timestamp>?
     private(set) var installation: InstallationID?
-    private(set) var object: RecordID?
+    /// `objectId` by `$in` or by itself.
+    private(set) var objects: Set<RecordID>?
     /// Whether no object can match, because two bounds exclude each other.
     private(set) var isEmpty = false
     /// The conditions that the bounds do not express.
@@ -39,8 +40,8 @@ struct WhereBounds: Sendable {
             updatedAt = common(range, updatedAt)
         case (["installationId"], .equals(.string(let text))):
             installation = only(InstallationID(text), of: text, installation)
-        case (["objectId"], .equals(.string(let text))):
-            object = only(RecordID(text), of: text, object)
+        case (["objectId"], .equals(let value)): name([value])
+        case (["objectId"], .among(let values)): name(values)
         default: return false
         }
         return true
@@ -55,6 +56,14 @@ struct WhereBounds: Sendable {
             return known
         }
         return id
+    }
+
+    /// A value that is no id equals none.
+    private mutating func name(_ values: [JSONValue]) {
+        let ids = Set(values.compactMap { $0.asString.flatMap { RecordID($0) } })
+        let both = objects?.intersection(ids) ?? ids
+        objects = both
+        isEmpty = isEmpty || both.isEmpty
     }
 
     private mutating func common(

@@ -157,6 +157,8 @@ extension WhereClause {
                 throw bad("a where nests at most \(depthLimit) levels")
             }
             return .not(try tests(operand, depth: depth + 1, &terms))
+        case "$inQuery", "$notInQuery", "$select", "$dontSelect":
+            throw bad("\(name) is not supported; query the other objects first, then use $in")
         default: throw bad("\(name.prefix(32)) is not supported in this query")
         }
     }
