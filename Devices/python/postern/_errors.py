@@ -52,3 +52,10 @@ class Unavailable(Error):
         if self._again is None:
             raise RuntimeError("this was no write")
         return self._again()
+
+
+class LoginEnded(Error):
+    """The broker refuses the login of a consumer: it was removed, its time is over, or it is wrong.
+
+    It cannot be renewed. `postern consumers add` makes another.
+    """
