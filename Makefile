@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps build sdk-arm64 test-arm64 debug deb release demo try venv test test-all bench-gate bench \
+.PHONY: help deps build sdk-arm64 test-arm64 debug deb release wheel demo try venv test test-all bench-gate bench \
 	bench-authority bench-data bench-data-path fleet torture powercut fuzz screenshot clean
 .ONESHELL:
 .SILENT:
@@ -74,6 +74,7 @@ help:
 	make deb          make Debian packages of the three programs, in .build/deb
 	make release      the packages of both architectures as an apt repository, in dist;
 	                  SIGN_KEY=key signs it, ARCHS=amd64 is for one architecture only
+	make wheel        the wheel of the Python library, in dist
 	make build ARCH=arm64  build for arm64; also make deb ARCH=arm64: Devices/arm64/README.md
 	make sdk-arm64    make the SDK for arm64, once: 850 MB of downloads, 10 minutes, 3 GB of disk
 	make test-arm64   unit tests, the demo and power cuts of the arm64 programs, in qemu
@@ -148,6 +149,11 @@ release: deps $(ARCHS:%=deb-%)
 	$(call heading,"the release")
 	exec python3 -B Devices/release/assemble $(if $(SIGN_KEY),--sign-key "$(SIGN_KEY)") dist \
 		$(patsubst %-$(shell dpkg --print-architecture),%,$(ARCHS:%=.build/deb-%))
+
+# The same bytes each time; SOURCE_DATE_EPOCH is the time of its files, else the changelog's.
+wheel: deps
+	$(call heading,"the wheel")
+	exec python3 -B Devices/release/python_wheel.py dist
 
 deb-%:
 	$(MAKE) --no-print-directory deb ARCH=$*

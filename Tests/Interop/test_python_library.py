@@ -8,7 +8,9 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
+import paho.mqtt
 import postern
 import postern.aio
 import pytest
@@ -282,6 +284,32 @@ def test_the_package_is_built_and_installed_alone(tmp_path):
     subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", place,
                     wheel], check=True, timeout=120)
     assert (place / "postern" / "py.typed").exists()
+
+
+def test_its_wheel_is_the_same_each_time_and_runs_in_an_environment(tmp_path):
+    maker = DEVICES / "release" / "python_wheel.py"
+    for folder, mask in (("one", "077"), ("two", "022")):
+        subprocess.run(["/bin/sh", "-c", f'umask {mask}; exec "$0" -B "$1" "$2"', sys.executable,
+                        maker, tmp_path / folder], check=True, timeout=120,
+                       env=os.environ | {"SOURCE_DATE_EPOCH": "1795564800"})
+    one, two = (list((tmp_path / folder).iterdir())[0] for folder in ("one", "two"))
+    assert one.name == two.name and one.read_bytes() == two.read_bytes()
+    place = tmp_path / "place"
+    subprocess.run([sys.executable, "-m", "venv", place], check=True, timeout=300)
+    # paho-mqtt as it is here, because a test fetches nothing.
+    (tmp_path / "needed").mkdir()
+    (tmp_path / "needed" / "paho").symlink_to(Path(paho.mqtt.__file__).parents[1])
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | {
+        "PYTHONPATH": str(tmp_path / "needed")}
+    for command in (["pip", "install", "-q", "--no-deps", "--no-index", one],
+                    ["postern-send", "--help"],
+                    ["python", "-c", "import postern.aio, postern.mqtt, postern.testing"]):
+        done = subprocess.run([place / "bin" / command[0], *command[1:]], cwd=tmp_path, timeout=300,
+                              env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    found = subprocess.run([place / "bin" / "pip", "show", "-f", "postern"], capture_output=True,
+                           text=True, env=environment, timeout=300).stdout
+    assert "Requires: paho-mqtt" in found and "postern/py.typed" in found
 
 
 def test_its_types_are_strict():
