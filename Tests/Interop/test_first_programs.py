@@ -93,6 +93,38 @@ def wait_told(program: Program, words: str) -> None:
           lambda: program.out.read_text() + program.log)
 
 
+def test_the_lines_for_mosquitto_pub_write_a_reading(board, tmp_path):
+    board.live()
+    blocks = re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text(), re.M | re.S)
+    text, = (text for text in blocks if "mosquitto_pub -q" in text)
+    assert text.count("1883") == 1
+    (tmp_path / "thermo.password").write_text(board.bus.passwords["thermo"] + "\n")
+    environment = {k: v for k, v in os.environ.items() if k != "XDG_CONFIG_HOME"}
+    done = subprocess.run(
+        ["/bin/sh", "-ec", text.replace("1883", str(board.bus.port))], cwd=tmp_path, timeout=60,
+        env=environment | {"HOME": str(tmp_path)}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    until(lambda: [json.loads(m.payload) for m in board.data_heard()] == [READING],
+          "the reading upstream", 30)
+
+
+def test_a_device_with_topics_of_its_own_writes_by_the_route(board):
+    route, = re.findall(r"^```toml\n(.*?)^```$", PAGE.read_text(), re.M | re.S)
+    with (board.config / "agent.toml").open("a") as file:
+        file.write(route)
+    with (board.bus.folder / "acl").open("a") as file:
+        file.write("\nuser postern-agent\ntopic read esp/+/state\nuser thermo\ntopic write esp/#\n")
+    os.kill(board.bus.program.pid, signal.SIGHUP)
+    until(lambda: "Reloading config" in board.bus.program.log, "the list to be read", 30)
+    installation = board.live()
+    device = board.login("thermo")
+    assert device.publish("esp/hall/state", b'{"celsius":21.5}') < 0x80
+    came = board.wait_data(installation, b'{"celsius":21.5}', timeout=30)
+    assert came.topic == f"{topics.ROOT}/{installation.iid}/data/Reading/create/hall"
+    assert came.user["app"] == "esp"
+    device.close()
+
+
 def test_a_first_program_lives_as_long_as_its_session(board, program):
     claim_url = board.pair()
     board.start()
