@@ -80,6 +80,22 @@ struct ConsumerLinesTests {
         #expect(open.contains("  servers = [\"ssl://[::1]:9\"]"))
     }
 
+    @Test("need no line for each value if the sensors are announced", arguments: [
+        ["homeassistant/sensor/+/+/config"], ["ha/x/sensor/b/+/config", "ha/x/sensor/c/+/config"],
+    ])
+    func announced(topics: [String]) throws {
+        let all = lines(try made("mqtt://h", topics: ["postern/v1/b/data/#"] + topics))
+        let prefix = topics[0].hasPrefix("ha/x/") ? "ha/x" : "homeassistant"
+        #expect(all.contains("#   discovery on, discovery prefix \(prefix)"))
+        #expect(!all.contains { $0.contains("state_topic") })
+        #expect(all.contains { $0.hasSuffix(topics[0]) })
+        // No other program is to read the announcements.
+        for start in ["-t ", "[{", "  topics = "] {
+            #expect(all.contains { $0.hasPrefix(start) })
+            #expect(!all.contains { $0.hasPrefix(start) && $0.contains("/config") })
+        }
+    }
+
     @Test("take no text that would be a line of its own", arguments: ["a\n-t #", "a\u{1b}[2J"])
     func hostile(text: String) throws {
         #expect((try? made("mqtt://h", topics: [text]))?.login.uri == nil)

@@ -26,6 +26,8 @@ package actor BrokerLink {
     /// this actor.
     private struct Line {
         var client: BrokerClient?
+        /// The number of connections so far.
+        var connections = 0
         /// The publish time of each message that the broker has not confirmed.
         var unconfirmed: [Int: ContinuousClock.Instant] = [:]
         var last = 0
@@ -139,7 +141,10 @@ package actor BrokerLink {
             await client.close()
             throw .brokerLogin("the broker refused a subscription", reasonCode: 0x87)
         }
-        line.withLock { $0.client = client }
+        line.withLock { line in
+            line.client = client
+            line.connections += 1
+        }
         return client
     }
 
@@ -256,6 +261,10 @@ package actor BrokerLink {
     }
 
     package var isUp: Bool { client != nil }
+
+    /// How many connections there were so far. Another number says that the broker may have lost
+    /// what it retained.
+    package nonisolated var connections: Int { line.withLock { $0.connections } }
 
     /// Publishes and waits for the broker's confirmation, for `answerLimit` at most. A refusal is
     /// an error too. A broker that answers pings but confirms nothing would block a line for good,

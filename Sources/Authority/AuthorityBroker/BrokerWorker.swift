@@ -26,6 +26,8 @@ package final class BrokerWorker: JobWorker {
     private let holds: SharedJobLocks
     /// Clears the data that a board retained, after its login was removed. Nil if live data is off.
     private let clearData: (@Sendable (_ board: InstallationID) -> Void)?
+    /// Nil if sensors are not announced to Home Assistant.
+    private let sensors: SensorWithdrawal?
     /// Nil unless connections are cut by taking over their client id.
     private let proof: TakeoverProof?
     /// Jobs that ran, but without proof that the broker cut the connection.
@@ -48,9 +50,11 @@ package final class BrokerWorker: JobWorker {
         link: BrokerLink, root: TopicRoot, access: Access, consumerAccess: ConsumerAccess?,
         logger: Logger, authority: Authority, holds: SharedJobLocks = SharedJobLocks(),
         connected: ConnectedConsumers? = nil,
-        clearData: (@Sendable (_ board: InstallationID) -> Void)? = nil
+        clearData: (@Sendable (_ board: InstallationID) -> Void)? = nil,
+        sensors: SensorWithdrawal? = nil
     ) {
-        (self.holds, self.clearData, self.connected) = (holds, clearData, connected)
+        (self.holds, self.clearData) = (holds, clearData)
+        (self.connected, self.sensors) = (connected, sensors)
         self.link = link
         self.root = root
         self.access = access
@@ -277,6 +281,7 @@ package final class BrokerWorker: JobWorker {
         _ reader: BrokerReader, mayDoLess: Bool
     ) async throws(AuthorityError) -> Bool {
         if case .none = access { return false }
+        if mayDoLess { await withdrawSensors() }
         let desired = try await authority.desiredState(for: reader)
         let name = reader.username
         if case .asked(let takeover) = access {
@@ -295,6 +300,16 @@ package final class BrokerWorker: JobWorker {
         try await install(
             BrokerAccount(reader: desired, root: root, checksDeliveries: true), password: false)
         return false
+    }
+
+    /// Removes the sensors of released boards while their readers still receive that. Otherwise
+    /// Home Assistant would show them until its restart. If this fails, they are removed later.
+    private func withdrawSensors() async {
+        do throws(AuthorityError) {
+            try await sensors?.run(released: true)
+        } catch {
+            logger.debug("sensors of a released board are removed later: \(error.words)")
+        }
     }
 
     private func inbox(

@@ -67,8 +67,8 @@ extension BrokerRole {
     }
 
     /// The authority's own role, at a broker whose plugin it commands.
-    init(dynamicSecurityUnder root: TopicRoot) {
-        let own = BrokerRole(authorityUnder: root)
+    init(dynamicSecurityUnder root: TopicRoot, discovery: TopicRoot) {
+        let own = BrokerRole(authorityUnder: root, discovery: discovery)
         let response = DynamicSecurity.responseTopic
         self.init(
             name: own.name,

@@ -21,6 +21,7 @@ package struct EmbeddedBroker: Sendable {
     let host: String
     let port: UInt16
     let root: TopicRoot
+    let discovery: TopicRoot
     let password: SecretBytes
     /// Nil: no TLS.
     var tls: BrokerTLS?
@@ -41,10 +42,11 @@ package struct EmbeddedBroker: Sendable {
 
     package init(
         folder: String, host: String, port: UInt16, root: TopicRoot, password: SecretBytes,
-        tls: BrokerTLS? = nil, logger: Logger
+        discovery: TopicRoot = .homeAssistant, tls: BrokerTLS? = nil, logger: Logger
     ) {
         (self.folder, self.host, self.port) = (folder, host, port)
         (self.root, self.password, self.tls) = (root, password, tls)
+        self.discovery = discovery
         self.logger = logger
     }
 
@@ -153,7 +155,7 @@ package struct EmbeddedBroker: Sendable {
         try PrivateFile.write(configuration, Array(configurationText(plugin).utf8))
         let own = BrokerAccount(
             username: Self.username, password: password, clientID: nil,
-            role: BrokerRole(dynamicSecurityUnder: root))
+            role: BrokerRole(dynamicSecurityUnder: root, discovery: discovery))
         try PrivateFile.write(accessFile, try AccessFile(accounts: [own] + accounts).bytes())
     }
 

@@ -1,5 +1,5 @@
 package import Sessions
-import Wire
+package import Wire
 
 /// Decides what boards and people may do, and records the decision in the store. Changes at the
 /// broker become jobs for a worker. The authority reads the time and takes random bytes only from
@@ -102,6 +102,8 @@ package struct AuthorityRules: Sendable {
     /// The time over which boards spread actions that the whole fleet would do at once. Boards
     /// receive it from the authority; nil: they receive none.
     package var spread: @Sendable () -> Duration? = { nil }
+    /// Where the boards' sensors are announced to Home Assistant. Nil: nowhere.
+    package var discovery: TopicRoot?
 
     package init(
         info: AuthorityInfo, lifetimes: LifetimePolicy, heartbeat: Duration = .seconds(180),

@@ -39,7 +39,8 @@ extension AuthorityServer {
         }
         let own = BrokerAccount(
             username: username, password: password, clientID: nil,
-            role: BrokerRole(authorityUnder: settings.root))
+            role: BrokerRole(
+                authorityUnder: settings.root, discovery: settings.discoveryPrefix))
         let data = try LiveDataReader.account(keys: keys, root: settings.root)
         return AskingBroker(
             door: StoreAccessCheck(authority: authority, own: [own, data]),

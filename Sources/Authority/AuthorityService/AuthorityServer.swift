@@ -89,7 +89,8 @@ package struct AuthorityServer: Sendable {
             link: link, root: settings.root, access: Self.access(settings, login, logger),
             consumerAccess: try Self.consumerAccess(settings, ca: ownCA), logger: logger,
             authority: jobs, holds: SharedJobLocks(store: store), connected: embedded?.consumers,
-            clearData: tap.map { tap in { @Sendable board in tap.clear(after: board) } })
+            clearData: tap.map { tap in { @Sendable board in tap.clear(after: board) } },
+            sensors: Self.withdrawal(settings, jobs, link))
         let authority = Authority(
             store: store, cryptography: cryptography, worker: worker, keys: keys, rules: rules,
             signatures: IDTokenCheck(settings.keySets, logger: logger), clock: systemClock)
@@ -106,11 +107,10 @@ package struct AuthorityServer: Sendable {
             authority: authority, live: live, changes: store.changes(), clock: systemClock,
             logger: logger)
         askingBroker = try Self.makeAskingBroker(settings, login, keys, authority)
-        refusals = RefusalLog(logger: logger)
+        (refusals, tally) = (RefusalLog(logger: logger), TallyCache(of: store))
         traffic = BoardTraffic(
             authority: authority, link: link, worker: worker, clock: clock, live: live,
             duty: duty, refusals: refusals, logger: logger)
-        tally = TallyCache(of: store)
         alerts = Self.alerts(settings, authority, store, link, clock, live, fleet, logger)
         metrics = Self.metrics(
             settings, store, tally, traffic, refusals, link, clock, alerts, data?.tally, logger)
@@ -146,6 +146,8 @@ package struct AuthorityServer: Sendable {
             }
             if let tap { group.addTask { await tap.run() } }
             if let data { group.addTask { await data.run() } }
+            let discovery = Self.discovery(settings, authority, store, link, data?.store, logger)
+            group.addTask { await discovery.run() }
             if let metrics { group.addTask { await metrics.run() } }
             if let keeper {
                 let clock = housekeeping.clock

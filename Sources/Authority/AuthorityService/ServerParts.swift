@@ -21,6 +21,7 @@ extension AuthorityServer {
         return EmbeddedBroker(
             folder: folder.broker, host: host, port: port, root: settings.root,
             password: try KeyRing.newest(.brokerPassword, records).privateKey,
+            discovery: settings.discoveryPrefix,
             tls: settings.brokerHasTLS ? EmbeddedBroker.BrokerTLS(
                 files: settings.brokerIdentity ?? folder.certificates.files(of: .broker),
                 clientCAFile: settings.brokerClientCAFile) : nil,

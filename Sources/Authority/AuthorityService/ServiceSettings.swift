@@ -38,6 +38,8 @@ package struct ServiceSettings: Sendable {
     var showsLiveData = true
     /// How much of the boards' data is kept; nil: nothing.
     package var data: DataBounds?
+    /// The first levels of the topics on which sensors are announced, or were.
+    var discoveryPrefix = TopicRoot.homeAssistant
     /// The proxies whose `X-Forwarded-For` is trusted.
     var proxies: [String] = []
     /// The time over which boards spread requests that would all come at one moment; nil: computed
@@ -103,6 +105,7 @@ extension ServiceSettings {
         showsLiveData = settings.showsLiveData
         data = settings.data.keep == .zero ? nil : DataBounds(
             keep: settings.data.keep, maxBytes: Int64(settings.data.maxBytes.bytes))
+        discoveryPrefix = settings.sensorDiscovery.prefix
         proxies = settings.http.proxies
         spread = settings.spread
         parse = settings.http.parse
@@ -131,6 +134,7 @@ extension ServiceSettings {
                     name: login.name, issuer: login.issuer, audiences: Set(login.audience),
                     letsPeopleSignUp: login.signUp)
             })
+        rules.discovery = settings.sensorDiscovery.isOn ? discoveryPrefix : nil
         for login in settings.logins { keySets[login.name] = login.keys }
     }
 

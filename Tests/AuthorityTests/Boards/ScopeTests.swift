@@ -51,6 +51,30 @@ struct ScopeTests {
         #expect(desired.login?.extraTopics == ["home/+/state"])
     }
 
+    @Test("grants no topic on which only the authority announces sensors", arguments: [
+        "homeassistant/#", "+/sensor/+/x/config", "homeassistant/sensor/x/y/config", "+/#",
+    ])
+    func announcements(topic: String) async throws {
+        let house = try await House()
+        let ada = try await house.login()
+        func scope(_ topics: [String]) -> ScopeDocument {
+            ScopeDocument(unchecked: .object(["topics": .array(topics.map { .string($0) })]))
+        }
+        let authority = house.announcing()
+        let board = try BoardDouble()
+        await expectRefusal(.forbidden) {
+            _ = try await authority.claim(
+                ClaimOrder(url: board.url(), duration: nil, scope: scope([topic])), by: ada)
+        }
+        // A scope from before has no effect beyond its other topics.
+        guard topic != "+/#" else { return }
+        let state = "homeassistant/light/hall/state"
+        let live = try await house.provisioned(
+            BoardDouble(), by: ada, scope: scope([topic, state]))
+        let desired = try await authority.desiredState(for: live.board.installation)
+        #expect(desired.login?.extraTopics == [state])
+    }
+
     @Test("grants topics only from an administrator's hand")
     func topicsByOthers() async throws {
         let house = try await House()

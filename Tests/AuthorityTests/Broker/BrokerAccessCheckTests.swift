@@ -76,7 +76,7 @@ struct BrokerDoorTests {
         let house = try await House()
         let own = BrokerAccount(
             username: "authority", password: SecretBytes(Array("own".utf8)), clientID: nil,
-            role: BrokerRole(authorityUnder: root))
+            role: BrokerRole(authorityUnder: root, discovery: .homeAssistant))
         let door = StoreAccessCheck(authority: house.authority, own: [own])
         #expect(try await door.account(named: name) == nil)
         let found = try await door.account(named: "authority")
@@ -120,13 +120,18 @@ struct BrokerDoorTests {
 
     @Test("lets the authority read every outbox, shared or plainly, and nothing be its board")
     func own() throws {
-        let role = BrokerRole(authorityUnder: root)
+        let role = BrokerRole(authorityUnder: root, discovery: .homeAssistant)
         let own = "\(root)/+/outbox"
         for filter in ["$share/authority/\(own)", own, "\(root)/+/status"] {
             #expect(role.permits(.subscribe(filter: filter)))
         }
         #expect(role.permits(.publish(topic: "\(root)/x/inbox")))
         #expect(role.permits(.publish(topic: "\(root)/x/status")))
+        #expect(role.permits(.publish(topic: "homeassistant/sensor/x/y/config")))
+        for act in [
+            BrokerAction.publish(topic: "homeassistant/light/x/y/config"),
+            .subscribe(filter: "homeassistant/#"),
+        ] { #expect(!role.permits(act)) }
         for act in [
             BrokerAction.publish(topic: "\(root)/x/outbox"), .subscribe(filter: "\(root)/+/inbox"),
             .subscribe(filter: "\(root)/+/data/#"), .subscribe(filter: "#"),

@@ -109,6 +109,52 @@ struct ConsumerTests {
         #expect(try await filters() == [[], []])
     }
 
+    @Test("read what is announced of their own boards, and only where all classes are theirs")
+    func announced() async throws {
+        let house = try await House()
+        let (bob, carol) = (try await house.addUser("bob"), try await house.addUser("carol"))
+        let own = try await house.provisioned(BoardDouble(), by: bob).board.installation
+        let foreign = try await house.provisioned(BoardDouble(), by: carol).board.installation
+        let authority = house.announcing(below: try #require(TopicRoot("ha/x")))
+        func role(
+            _ name: String, boards: [InstallationID]?, classes: [ClassName]?, checked: Bool
+        ) async throws -> (role: BrokerRole, topics: [String]) {
+            let made = try await authority.addConsumer(
+                ConsumerOrder(
+                    name: #require(ConsumerName(name)), boards: boards, classes: classes), by: bob)
+            let state = try #require(try await authority.desiredState(for: reader(made)))
+            let account = BrokerAccount(reader: state, root: root, checksDeliveries: checked)
+            return (account.role, made.login.filters)
+        }
+        let asked = ["ha/x/#", "ha/x/+/+/config", "ha/x/+/+/+/config", "ha/x/sensor/+/+/config"]
+        let message = "ha/x/sensor/\(own)/Reading-celsius/config"
+        for (name, boards) in [("all", nil), ("named", [own])] {
+            let (role, topics) = try await role(name, boards: boards, classes: nil, checked: true)
+            for filter in asked { #expect(role.permits(.subscribe(filter: filter)), "\(filter)") }
+            #expect(role.permits(.receive(topic: message)))
+            for topic in [
+                "ha/x/sensor/\(foreign)/Reading-celsius/config", "ha/x/light/\(own)/a/config",
+                "ha/x/sensor/\(own)/config", "ha/x/sensor/\(own)/a/b/config", "ha/x/status",
+            ] { #expect(!role.permits(.receive(topic: topic)), "\(topic)") }
+            for filter in ["#", "ha/#", "+/x/#", "homeassistant/#", "$share/a/ha/x/#"] {
+                #expect(!role.permits(.subscribe(filter: filter)), "\(filter)")
+            }
+            #expect(!role.permits(.publish(topic: message)))
+            // The broker of this test is said to check no deliveries.
+            #expect(!topics.contains { $0.hasPrefix("ha/") })
+        }
+        // A broker that checks subscriptions alone could not keep foreign messages back.
+        let (unchecked, _) = try await role("asked", boards: nil, classes: nil, checked: false)
+        for filter in asked { #expect(!unchecked.permits(.subscribe(filter: filter))) }
+        #expect(unchecked.permits(.subscribe(filter: "ha/x/sensor/\(own)/+/config")))
+        let reading = try #require(ClassName("Reading"))
+        let (narrow, topics) = try await role(
+            "narrow", boards: [own], classes: [reading], checked: true)
+        #expect(!narrow.permits(.receive(topic: message)))
+        #expect(!narrow.permits(.subscribe(filter: "ha/x/#")))
+        #expect(!topics.contains { $0.hasPrefix("ha/") })
+    }
+
     @Test("end at their time, without a sweep, and their rows soon after")
     func until() async throws {
         let house = try await House()

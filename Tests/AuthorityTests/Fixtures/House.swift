@@ -47,6 +47,13 @@ final class House: Sendable {
         Self.authority(store, keys, worker, clock, Self.rules(lifetimes))
     }
 
+    /// The same authority, which announces sensors.
+    func announcing(below prefix: TopicRoot = .homeAssistant) -> Authority {
+        var rules = Self.rules(.consumer)
+        rules.discovery = prefix
+        return Self.authority(store, keys, worker, clock, rules)
+    }
+
     /// The same authority, which believes others about who people are.
     func reconfigured(
         providers: [IdentityProvider], signatures: any IDTokenSignatures

@@ -75,6 +75,12 @@ extension MemoryTransaction {
     }
     func deleteConsumer(_ id: ObjectID) -> Bool { false }
 
+    // And nothing is announced to Home Assistant.
+    func sensors(of board: InstallationID) -> [SensorID] { [] }
+    func setSensors(_ sensors: [SensorID], of board: InstallationID) {}
+    func sensorCount() -> Int { 0 }
+    func boardsWithSensors(released: Bool, limit: Int) -> [InstallationID] { [] }
+
     func append(_ entry: AuditEntry) {
         var entry = entry
         tables.lastEntry += 1

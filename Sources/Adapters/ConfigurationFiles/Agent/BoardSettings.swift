@@ -146,9 +146,8 @@ extension BoardSettings {
     private static func discovery(
         _ section: TOMLSection
     ) throws(SettingsError) -> Discovery? {
-        let prefix = try section.value("prefix", SettingValue.topicRoot)
-            ?? TopicRoot("homeassistant")
-        guard let prefix, let isWanted = try section.flag("discovery") else { return nil }
+        let prefix = try section.value("prefix", SettingValue.topicRoot) ?? .homeAssistant
+        guard let isWanted = try section.flag("discovery") else { return nil }
         return isWanted ? .announced(below: prefix) : .withdrawn(below: prefix)
     }
 

@@ -28,6 +28,7 @@ package struct AuthoritySettings: Equatable, Sendable {
     /// Whether the console shows the data that boards send; `[console] live`.
     package var showsLiveData: Bool
     package var data: KeptData
+    package var sensorDiscovery: SensorDiscovery
     /// The actions that Parse's own routes may do with `_Session`.
     package var sessionPermissions: ClassPermissions
     /// External login providers.
@@ -127,6 +128,8 @@ package struct AuthoritySettings: Equatable, Sendable {
         let tls = try OwnCertificates(root.section("tls"))
         let signUp: SignUpPolicy = try users.value("sign_up", SettingValue.choice) ?? .closed
         let heartbeat = try SessionTimes.heartbeat(session)
+        let topicRoot = try root.value("topic_root", SettingValue.topicRoot) ?? .standard
+        let data = try KeptData(root.section("data"))
         let lifetimes = try SessionTimes.lifetimes(session, heartbeat: heartbeat)
         return AuthoritySettings(
             name: try root.value("name", SettingValue.displayName) ?? "Postern",
@@ -134,7 +137,7 @@ package struct AuthoritySettings: Equatable, Sendable {
                 ?? "/var/lib/postern-authority",
             store: try StorePlace(root),
             masterKeyFile: try root.value("master_key_file", SettingValue.keyPlace),
-            topicRoot: try root.value("topic_root", SettingValue.topicRoot) ?? .standard,
+            topicRoot: topicRoot,
             http: try http(root.section("http"), ownCertificates: tls != nil),
             broker: try broker(root.section("broker"), ownCertificates: tls != nil),
             lifetimes: lifetimes,
@@ -144,7 +147,9 @@ package struct AuthoritySettings: Equatable, Sendable {
             claimLifetime: try claim.value("expires", SettingValue.span) ?? .seconds(86_400),
             signUp: signUp,
             showsLiveData: try console.flag("live") ?? true,
-            data: try KeptData(root.section("data")),
+            data: data,
+            sensorDiscovery: try SensorDiscovery(
+                root.section("home_assistant"), beside: topicRoot, data),
             sessionPermissions: try ClassPermissions(session.section("permissions")),
             logins: try Login.all(root.section("login"), signUp: signUp == .open),
             logLevel: try root.value("log_level", SettingValue.choice) ?? .info,

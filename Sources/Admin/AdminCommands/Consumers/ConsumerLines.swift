@@ -61,10 +61,17 @@ struct ConsumerLines {
         if isEncrypted {
             lines.append(login.ca == nil ? "--capath /etc/ssl/certs" : "--cafile \(Self.caFile)")
         }
-        return lines + made.topics.map { "-t \($0)" }
+        return lines + topics.map { "-t \($0)" }
     }
 
-    private var homeAssistant: [String] {
+    /// The topics without discovery messages, which only Home Assistant understands.
+    private var topics: [String] { made.topics.filter { !Self.isDiscovery($0) } }
+
+    private static func isDiscovery(_ topic: String) -> Bool { topic.hasSuffix("/config") }
+
+    private var homeAssistant: [String] { homeAssistantLogin + homeAssistantSensors }
+
+    private var homeAssistantLogin: [String] {
         var lines = [
             "# Home Assistant: add the integration MQTT, and open its advanced options:",
             "#   broker \(host), port \(login.uri.port), client ID \(login.clientID),",
@@ -75,7 +82,19 @@ struct ConsumerLines {
                 ? "#   broker certificate validation: automatic"
                 : "#   broker certificate validation: custom, with \(Self.caFile)")
         }
-        return lines + [
+        return lines
+    }
+
+    private var homeAssistantSensors: [String] {
+        if let announced = made.topics.first(where: Self.isDiscovery) {
+            // PREFIX/sensor/BOARD/SENSOR/config
+            let prefix = announced.split(separator: "/").dropLast(4).joined(separator: "/")
+            return [
+                "#   discovery on, discovery prefix \(prefix)",
+                "# The boards' numbers then appear as sensors, by themselves.",
+            ]
+        }
+        return [
             "# In configuration.yaml, for each value; write your class and field:",
             "mqtt:", "  sensor:", "    - name: \"celsius\"",
             "      state_topic: \"\(root)/\(board)/data/\(className)/create\"",
@@ -88,7 +107,7 @@ struct ConsumerLines {
 
     /// The first levels of the topics.
     private var root: String {
-        let levels = (made.topics.last ?? "").split(separator: "/")
+        let levels = (topics.last ?? "").split(separator: "/")
         return levels.dropLast(2).joined(separator: "/")
     }
 
@@ -102,7 +121,7 @@ struct ConsumerLines {
                 "user": .string(login.username), "password": .string(made.password),
             ]),
         ]
-        let inputs = made.topics.enumerated().map { index, topic in
+        let inputs = topics.enumerated().map { index, topic in
             JSONValue.object([
                 "id": .string("postern-in-\(index)"), "type": .string("mqtt in"),
                 "topic": .string(topic), "qos": .string("1"), "datatype": .string("json"),
@@ -119,7 +138,7 @@ struct ConsumerLines {
     /// Source: Telegraf's plugin mqtt_consumer, Configuration.
     private var telegraf: [String] {
         let name = host.contains(":") ? "[\(host)]" : host
-        let data = made.topics.filter { !$0.hasSuffix("/status") }
+        let data = topics.filter { !$0.hasSuffix("/status") }
         var lines = [
             "# Telegraf: in /etc/telegraf/telegraf.d/postern.conf (mode 640, group telegraf):",
             "[[inputs.mqtt_consumer]]",

@@ -43,7 +43,8 @@ package struct BrokerAccount: Sendable {
             clientID: Self.clientID(of: desired.username),
             role: BrokerRole(
                 reader: desired.username, filters: desired.filters,
-                wide: checksDeliveries ? desired.wide : []),
+                wide: checksDeliveries ? desired.wide : [],
+                below: checksDeliveries ? desired.discovery : nil),
             owner: Self.mark(root))
     }
 

@@ -1,4 +1,5 @@
 package import Sessions
+package import Wire
 
 /// A client that only reads at the broker.
 package enum BrokerReader: Hashable, Sendable {
@@ -50,13 +51,18 @@ package struct DesiredReader: Sendable {
     /// Wider filters that it may subscribe to where the broker checks each message that it
     /// delivers. It then receives only what `filters` match.
     package let wide: [String]
+    /// Below this topic it may subscribe to any filter, under the same condition. Home Assistant
+    /// chooses its own filters.
+    package let discovery: TopicRoot?
 
     package init(
-        username: String, password: SecretBytes, filters: [String], wide: [String] = []
+        username: String, password: SecretBytes, filters: [String], wide: [String] = [],
+        discovery: TopicRoot? = nil
     ) {
         self.username = username
         self.password = password
         self.filters = filters
         self.wide = wide
+        self.discovery = discovery
     }
 }

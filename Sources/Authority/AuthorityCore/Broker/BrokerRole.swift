@@ -66,20 +66,25 @@ package struct BrokerRole: Equatable, Sendable {
     }
 
     /// The role of a reader. It reads topics that match `filters`, and publishes nothing. It may
-    /// also subscribe to exactly a filter of `wide`, but receives no more by that.
-    package init(reader username: String, filters: [String], wide: [String] = []) {
-        let kinds: [Entry.Kind] = [.receive, .subscribePattern, .unsubscribePattern]
+    /// also subscribe to exactly a filter of `wide`, and to any filter below `prefix`, but receives
+    /// no more by that.
+    package init(
+        reader username: String, filters: [String], wide: [String] = [],
+        below prefix: TopicRoot? = nil
+    ) {
+        let patterns: [Entry.Kind] = [.subscribePattern, .unsubscribePattern]
         let literal: [Entry.Kind] = [.subscribeLiteral, .unsubscribeLiteral]
+        let below = prefix.map { prefix in patterns.map { Entry($0, "\(prefix)/#") } } ?? []
         self.init(
             name: username,
-            entries: filters.flatMap { filter in kinds.map { Entry($0, filter) } }
-                + wide.flatMap { filter in literal.map { Entry($0, filter) } })
+            entries: filters.flatMap { filter in ([.receive] + patterns).map { Entry($0, filter) } }
+                + wide.flatMap { filter in literal.map { Entry($0, filter) } } + below)
     }
 
     /// The role of the authority. It reads the outbox with a shared subscription, or a plain one if
     /// the broker has no shared ones. It publishes to data only to clear messages that a board
-    /// retained.
-    package init(authorityUnder root: TopicRoot) {
+    /// retained. It announces sensors below `discovery`.
+    package init(authorityUnder root: TopicRoot, discovery: TopicRoot) {
         self.init(
             name: "authority",
             entries: [
@@ -91,6 +96,7 @@ package struct BrokerRole: Equatable, Sendable {
                 Entry(.send, "\(root)/+/inbox"),
                 Entry(.send, "\(root)/+/status"),
                 Entry(.send, "\(root)/+/data/#"),
+                Entry(.send, BoardSensor.topics(of: nil, below: discovery)),
             ])
     }
 }

@@ -59,7 +59,9 @@ extension Authority {
     }
 
     private func topics(of record: SessionRecord) throws(AuthorityError) -> [String] {
-        try record.scope?.document().topics ?? []
+        let topics = try record.scope?.document().topics ?? []
+        // The scope may be older than the announcements.
+        return topics.filter { rules.mayGrant($0) }
     }
 
     package func desiredState(

@@ -4,15 +4,23 @@ import Wire
 
 /// The topics that a consumer may read now.
 struct ConsumerTopics: Sendable {
+    /// Data and status.
     private(set) var filters: [String] = []
+    /// The boards' discovery messages for Home Assistant. A consumer of some classes gets none,
+    /// because the messages of all classes have one topic. The limit does not count these: no
+    /// board is left out because of them.
+    private(set) var discoveryFilters: [String] = []
     /// Boards without topics, because the consumer would have more than `ConsumerLimit.topics`.
     private(set) var boardsLeftOut = 0
     private let root: TopicRoot
     private let classes: [ClassName]?
+    /// See `DesiredReader.discovery`.
+    let discovery: TopicRoot?
 
-    fileprivate init(_ record: ConsumerRecord, under root: TopicRoot) {
+    fileprivate init(_ record: ConsumerRecord, under root: TopicRoot, discovery: TopicRoot?) {
         self.root = root
         classes = record.classes
+        self.discovery = record.classes == nil ? discovery : nil
     }
 
     fileprivate mutating func add(_ board: InstallationID) {
@@ -22,6 +30,20 @@ struct ConsumerTopics: Sendable {
             return
         }
         filters += new
+        if let discovery {
+            discoveryFilters.append(BoardSensor.topics(of: board, below: discovery))
+        }
+    }
+
+    var all: [String] { filters + discoveryFilters }
+
+    /// What a program should subscribe to. If the broker does not check its deliveries, Home
+    /// Assistant's own filters are refused, so the discovery messages are not listed.
+    func listed(for record: ConsumerRecord, checksDeliveries: Bool) -> [String] {
+        guard checksDeliveries else { return filters }
+        guard record.boards == nil else { return all }
+        return Self.wide(record, under: root)
+            + (discovery.map { [BoardSensor.topics(of: nil, below: $0)] } ?? [])
     }
 
     /// Filters for any board. A broker may accept them only if it checks each message that it
@@ -44,7 +66,7 @@ extension Authority {
     func topics(
         of record: ConsumerRecord, _ transaction: any AuthorityTransaction
     ) throws(AuthorityError) -> ConsumerTopics {
-        var topics = ConsumerTopics(record, under: info.topicRoot)
+        var topics = ConsumerTopics(record, under: info.topicRoot, discovery: rules.discovery)
         guard let named = record.boards else {
             try eachBoard(of: record.user, transaction) { topics.add($0.installation) }
             return topics
@@ -65,9 +87,9 @@ extension Authority {
         guard let record = try transaction.consumer(id), !record.hasEnded(at: now),
             try transaction.user(record.user)?.isEnabled == true
         else { return nil }
+        let topics = try topics(of: record, transaction)
         return DesiredReader(
-            username: record.reader.username, password: record.password,
-            filters: try topics(of: record, transaction).filters,
-            wide: ConsumerTopics.wide(record, under: info.topicRoot))
+            username: record.reader.username, password: record.password, filters: topics.all,
+            wide: ConsumerTopics.wide(record, under: info.topicRoot), discovery: topics.discovery)
     }
 }

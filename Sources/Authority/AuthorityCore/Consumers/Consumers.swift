@@ -31,13 +31,13 @@ extension Authority {
             try await takeBack(record)
             throw error
         }
-        let wide = access.checksDeliveries ? ConsumerTopics.wide(record, under: info.topicRoot) : []
         let consumer = view(of: record, topics)
         return NewConsumer(
             consumer: consumer,
             login: BrokerLogin(
                 uri: access.uri, clientID: consumer.clientID, username: record.reader.username,
-                password: password, ca: access.ca, filters: wide.isEmpty ? topics.filters : wide,
+                password: password, ca: access.ca,
+                filters: topics.listed(for: record, checksDeliveries: access.checksDeliveries),
                 fingerprint: access.fingerprint))
     }
 

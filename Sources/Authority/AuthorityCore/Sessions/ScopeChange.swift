@@ -52,7 +52,8 @@ extension Authority {
         _ scope: ScopeDocument, by user: UserRecord
     ) throws(AuthorityError) -> ScopeText {
         let judgement = ScopeJudgement(
-            root: info.topicRoot, mayGrantTopics: user.isAdministrator)
+            root: info.topicRoot, mayGrant: rules.mayGrant,
+            mayGrantTopics: user.isAdministrator)
         do throws(Refusal) {
             return try judgement.accept(scope)
         } catch {

@@ -8,6 +8,8 @@ import Wire
 /// Source: the wire contract, Scope.
 struct ScopeJudgement {
     let root: TopicRoot
+    /// Whether a scope may grant this filter.
+    let mayGrant: (String) -> Bool
     let mayGrantTopics: Bool
     /// The maximum size in bytes. An access token repeats the scope and must stay below
     /// `AccessToken.limit`.
@@ -46,10 +48,11 @@ struct ScopeJudgement {
             return Refusal(.forbidden, "only an administrator may grant topics")
         }
         for topic in topics.compactMap(\.asString) {
-            guard root.mayGrant(topic) else {
+            guard mayGrant(topic) else {
                 return Refusal(
                     .forbidden,
-                    "a granted topic must be a valid filter, not under \(root) or $")
+                    "a granted topic must be a valid filter, not under \(root) or $, and must not "
+                        + "announce sensors to Home Assistant")
             }
         }
         return nil

@@ -127,6 +127,11 @@ extension Schema {
                 .text("installation_id"), .text("numbers"), .text("rules").optional,
                 .integer("since"),
             ], key: ["installation_id"], fillFactor: 70),
+        // What is announced to Home Assistant. Ids in the list are separated by spaces.
+        Table(
+            name: "sensors",
+            columns: [.text("installation_id"), .text("ids"), .integer("count")],
+            key: ["installation_id"]),
         // Parse's `_Installation` and `_Role`. Ids in a list are separated by spaces.
         Table(
             name: "installations",

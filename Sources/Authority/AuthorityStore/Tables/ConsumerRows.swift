@@ -75,3 +75,45 @@ extension StoreTransaction {
                 try row.bytes("password"), place: place(ofConsumer: id)))
     }
 }
+
+/// The boards' sensors that consumers find in Home Assistant.
+extension StoreTransaction {
+    func sensors(of board: InstallationID) throws(AuthorityError) -> [SensorID] {
+        let row = try row(
+            "SELECT ids FROM sensors WHERE installation_id = ?", [board.description])
+        guard let row else { return [] }
+        return try list("ids", row) { SensorID($0) } ?? []
+    }
+
+    func setSensors(_ sensors: [SensorID], of board: InstallationID) throws(AuthorityError) {
+        guard !sensors.isEmpty else {
+            return try run("DELETE FROM sensors WHERE installation_id = ?", [board.description])
+        }
+        try run(
+            """
+            INSERT INTO sensors (installation_id, ids, count) VALUES (?, ?, ?)
+            ON CONFLICT (installation_id) DO UPDATE SET
+                ids = excluded.ids, count = excluded.count
+            """, [board.description, Self.list(sensors), sensors.count])
+    }
+
+    func sensorCount() throws(AuthorityError) -> Int {
+        let found: Int64? = try row(
+            "SELECT CAST(coalesce(sum(count), 0) AS BIGINT) AS number FROM sensors"
+        ).map { row throws(AuthorityError) in try row.value("number") }
+        return Int(clamping: found ?? 0)
+    }
+
+    func boardsWithSensors(
+        released: Bool, limit: Int
+    ) throws(AuthorityError) -> [InstallationID] {
+        let found = try rows(
+            """
+            SELECT installation_id FROM sensors JOIN boards ON boards.id = installation_id
+            \(released ? "WHERE boards.released" : "") ORDER BY installation_id LIMIT ?
+            """, [limit])
+        return try map(found) { row throws(AuthorityError) in
+            try row.parsed("installation_id", InstallationID.init)
+        }
+    }
+}

@@ -5,6 +5,8 @@ package import Sessions
 package struct TopicRoot: Hashable, Sendable, CustomStringConvertible {
     package let description: String
     package static let standard = TopicRoot(unchecked: "postern/v1")
+    /// Where Home Assistant reads discovery messages unless configured.
+    package static let homeAssistant = TopicRoot(unchecked: "homeassistant")
 
     /// 1 to 8 levels of `[A-Za-z0-9_-]`, at most 100 bytes.
     package init?(_ text: String) {

@@ -9,4 +9,9 @@ extension TopicRoot {
         else { return false }
         return !filter.overlaps(contract)
     }
+
+    /// Whether one of the two contains the other.
+    package func overlaps(_ other: TopicRoot) -> Bool {
+        "\(self)/".hasPrefix("\(other)/") || "\(other)/".hasPrefix("\(self)/")
+    }
 }
