@@ -11,18 +11,17 @@ const nameOf = board => board.name ?? `Board ${board.installationId.slice(0, 8)}
 
 /** The part of the list of boards; empty if there are none. */
 export function formerBoards() {
-  const node = h("section", { "aria-labelledby": "h-former" });
+  const node = h("div");
   const load = loader(node, async () => {
     const { results } = await get("/former-boards");
-    return results.length ? [
+    return results.length ? [h("section", { "aria-labelledby": "h-former" },
       h("h2", { id: "h-former" }, "Data you kept"),
       h("p", { class: "note" }, "Of boards that are no longer yours. Only you can read it."),
       h("div", { class: "grid" }, results.map(board =>
         h("article", { class: "card former" },
           h("div", { class: "head" }, h("h3", null,
             h("a", { href: `#/former/${board.installationId}` }, nameOf(board)))),
-          facts(spans(board))))),
-    ] : [];
+          facts(spans(board))))))] : [];
   });
   return { node, load };
 }

@@ -38,6 +38,7 @@ def test_kept_data_has_a_page_until_it_is_deleted(house, visit, size, request):
     link = f".former a[href='#/former/{attic.iid}']"
     browser.wait(link, attic.name, timeout=30)
     assert browser.text("#h-former") == "Data you kept"
+    assert browser.accessibility() == []
     assert browser.find(f"a[href='#/former/{cellar.iid}']") is None
     assert kept(house, cellar) == 0
 
@@ -66,3 +67,4 @@ def test_list_of_boards_has_no_such_part_without_kept_data(house, phone):
     phone.browser.wait("h1", "Boards")
     phone.browser.wait(".empty", "No board is paired yet", timeout=30)
     assert phone.browser.find("#h-former") is None
+    assert phone.browser.accessibility() == []
