@@ -38,9 +38,13 @@ def hold(board: HouseBoard, count: int) -> tuple[list[bytes], list[int]]:
 def expire(house: House, board: HouseBoard) -> str:
     """Ends the board's session by the authority's limit while the board is off."""
     session = board.session_id
+    consumer = house.consumer
     house.server.stop()
+    until(lambda: not consumer.is_up, "the consumer to lose its broker", 30)
     house.age(session, HOUR)
     house.start()
+    # What a board sends before that is not heard.
+    consumer.wait_back()
     until(lambda: row(house, board)["sessionEnd"] == "expired", "the session to expire", 30)
     until(lambda: may_publish(house, board) == {"outbox", "status"},
           "the board's role to shrink", 30)

@@ -66,6 +66,8 @@ class Link:
         self.journal = journal if journal is not None else []
         self.is_up = False
         self._was_up = False
+        # The packet ids of the subscriptions that were made again; None before that.
+        self._renewed: list[int] | None = None
         self._stays = stays
         self._filters = subscribe
         self._on_message = on_message
@@ -166,6 +168,11 @@ class Link:
                 raise AssertionError(f"waited {timeout:g} s for {what}; {self._summary()}")
             return condition()
 
+    def wait_back(self, timeout: float = 30.0) -> None:
+        """One that stays has lost its connection, and waits until it is subscribed again."""
+        self._await(lambda: self._renewed is not None and set(self._renewed) <= set(self._acks),
+                    "the subscriptions to be made again", timeout)
+
     def _await_ack(self, mid: int, what: str) -> int:
         """The reason code; a connection that is lost meanwhile raises `ConnectionError`."""
         self._await(lambda: self._acks.get(mid) or not (self.is_up or self._stays), what, 10)
@@ -206,12 +213,11 @@ class Link:
             self.is_up = not code.is_failure
             self._changed.notify_all()
         if again and self.is_up:
-            for topic_filter in self._filters:
-                client.subscribe(topic_filter, qos=1)
+            self._renewed = [client.subscribe(f, qos=1)[1] for f in self._filters]
 
     def _disconnected(self, client, userdata, flags, code, properties) -> None:
         with self._changed:
-            self.is_up = False
+            self.is_up, self._renewed = False, None
             self._changed.notify_all()
 
     def _acknowledged(self, mid: int, codes: list[int]) -> None:
