@@ -18,20 +18,13 @@ from bench.shipped_board import ShippedBoard
 from bench.waiting import until
 from conftest import assert_nothing_leaked
 from postern_contract import topics
+from python_fixtures import board  # noqa: F401, a fixture
 
 PAGE = Path(__file__).resolve().parents[2] / "Devices" / "APPS.md"
 WRITE = topics.app("thermo", "create", "Reading")
 READING = {"celsius": 21.5}
 DENIES = 'default = "deny"\n'
 LIMITS = 'default = "allow"\n[app.thermo]\nrate = "10/min"\nburst = 1\n'
-
-
-@pytest.fixture
-def board(tmp_path, evidence, programs):
-    board = ShippedBoard(tmp_path, evidence, programs, "thermo")
-    yield board
-    board.close()
-    board.assert_conforms()
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ BOARDS = 1024
 _GAPS = 1024
 _ANNOUNCED = 1024
 _DIGESTS = 256
-#: So many findings of each kind of a board are told, then those whose count is a power of two.
+#: The first findings of a kind are all told. After that many, only the 32nd, the 64th and so on.
 _TOLD = 20
 
 
