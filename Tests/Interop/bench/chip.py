@@ -4,6 +4,7 @@ import socket
 import subprocess
 from pathlib import Path
 
+from .program import free_port
 from .waiting import until
 
 
@@ -13,7 +14,7 @@ class Chip:
     def __init__(self, folder: Path):
         self.folder = folder
         folder.mkdir(exist_ok=True)
-        self.port = _two_ports()
+        self.port = free_port(2)
         self.process: subprocess.Popen | None = None
 
     @property
@@ -42,20 +43,4 @@ def _listens(port: int) -> bool:
         socket.create_connection(("127.0.0.1", port), timeout=1).close()
     except OSError:
         return False
-    return True
-
-
-def _two_ports() -> int:
-    for port in range(24_000, 32_000, 2):
-        if _is_free(port) and _is_free(port + 1):
-            return port
-    raise AssertionError("no two free ports")
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
     return True

@@ -1,5 +1,6 @@
 """One child process: its output kept in files, ended by its own id, never outliving the test."""
 
+import collections
 import os
 import resource
 import secrets
@@ -17,20 +18,33 @@ _ENVIRONMENT = {
 } | {"POSTERN_UPLINK_SPREAD": "0s"}
 
 
-def free_port() -> int:
-    """A port that nobody uses now.
+# The newest ports that were given out, each held by a socket that does not listen.
+_held: collections.deque[socket.socket] = collections.deque()
+
+
+def free_port(count: int = 1) -> int:
+    """A port that nobody uses now, the first of `count` neighbours.
 
     It is below those that the kernel gives to outgoing connections, from 32768 on, so that nothing
-    takes it while its server is away. The tests in Swift have the half below these.
+    takes it while its server is away. The tests in Swift have the half below these. No other test
+    run gets it meanwhile. A server may listen there if it sets SO_REUSEADDR, as all of ours do.
     """
     while True:
-        port = 24_576 + secrets.randbelow(8192)
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-                return port
-            except OSError:
-                continue
+        port = 24_576 + secrets.randbelow(8192 - count)
+        probes = [socket.socket() for _ in range(count)]
+        try:
+            for number, probe in enumerate(probes):
+                # Set after the bind, so that two probes never share a port.
+                probe.bind(("127.0.0.1", port + number))
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        except OSError:
+            for probe in probes:
+                probe.close()
+            continue
+        _held.extend(probes)
+        while len(_held) > 256:
+            _held.popleft().close()
+        return port
 
 
 def accepts(port: int, host: str = "127.0.0.1") -> bool:
@@ -85,7 +99,7 @@ class Program:
         told = self.out.read_text(errors="replace") if self.out.exists() else ""
         return "\n".join((told + self.log).splitlines()[-60:])
 
-    def wait_ready(self, is_ready, what: str, timeout: float = 15.0) -> "Program":
+    def wait_ready(self, is_ready, what: str, timeout: float = 60.0) -> "Program":
         """Waits for `is_ready()`, or fails at once with the log when the program has ended."""
 
         def ready_or_dead():
@@ -103,7 +117,7 @@ class Program:
         """SIGKILL, as a power cut would have it."""
         self._end(signal.SIGKILL, 5)
 
-    def stop(self, timeout: float = 10.0) -> int | None:
+    def stop(self, timeout: float = 30.0) -> int | None:
         """SIGTERM and the exit status; SIGKILL and a failure when it does not end in time."""
         return self._end(signal.SIGTERM, timeout)
 
