@@ -1,5 +1,7 @@
 """What the tests against the real authority share: one authority a file, and ways to ask it."""
 
+from typing import Callable
+
 import pytest
 
 from bench.authority_bench import AuthorityBench
@@ -18,6 +20,19 @@ def bench(tmp_path_factory, evidence, programs):
     bench.close()
     # All that the authority said to these boards was of the published shapes.
     assert [fault for board in bench.boards for fault in board.faults] == []
+
+
+def answered(board: BoardPlayer, publish: Callable[[], int]) -> int:
+    """The reason code of what the board publishes; again where its connection is cut meanwhile."""
+    def code() -> tuple[int] | None:
+        try:
+            if not board.link.is_up:
+                board.connect()
+            return (publish(),)
+        except ConnectionError:
+            return None
+
+    return until(code, "the broker to answer")[0]
 
 
 def refusal(board: BoardPlayer, type_: str, **members) -> int:
@@ -56,8 +71,16 @@ def can_log_in(board: BoardPlayer) -> bool:
         return False
 
 
+def wait_removed(board: BoardPlayer) -> None:
+    """A trial of the login would take the board's place before it has confirmed the end."""
+    until(lambda: not board.link.is_up, "the broker to end the board's connection", 60)
+    until(lambda: not can_log_in(board), "the client to be removed", 60)
+
+
 def is_over(board: BoardPlayer) -> bool:
     """209 to a heartbeat, or no way in at the broker any more."""
+    if not board.link.is_up and not can_log_in(board):
+        return True
     try:
         return refusal(board, "session.authenticate",
                        sessionToken=board.held.session_token) == 209

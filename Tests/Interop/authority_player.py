@@ -183,7 +183,7 @@ class AuthorityPlayer:
         return len(self.requests)
 
     def wait_request(
-        self, matches: str | Callable[[Request], bool], *, since: int = 0, timeout: float = 15.0
+        self, matches: str | Callable[[Request], bool], *, since: int = 0, timeout: float = 40.0
     ) -> Request:
         """The first request after `since` of this type, or that matches."""
         test = (lambda r: r.type == matches) if isinstance(matches, str) else matches
@@ -193,7 +193,7 @@ class AuthorityPlayer:
             timeout,
         )
 
-    def wait_live(self, board: Installation, timeout: float = 20.0) -> Login:
+    def wait_live(self, board: Installation, timeout: float = 40.0) -> Login:
         """The login that the board has accepted."""
         return until(lambda: board.login, f"{board.iid} to accept its session", timeout)
 

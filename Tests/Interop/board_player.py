@@ -89,7 +89,7 @@ class BoardPlayer:
     def login(self, password: str | None = None) -> link.Login:
         return link.Login(self.port, f"postern-{self.iid}", self.iid, password or self._derived)
 
-    def connect(self, timeout: float = 20.0) -> "BoardPlayer":
+    def connect(self, timeout: float = 30.0) -> "BoardPlayer":
         """Tries its passwords in turn, backing off, until somebody has let it in.
 
         A board that hears on the way that its session is over may be out again by then: its
@@ -112,7 +112,7 @@ class BoardPlayer:
         until(let_in, f"{self.name} to be let in at the broker", timeout)
         return self
 
-    def settle(self, timeout: float = 20.0) -> "BoardPlayer":
+    def settle(self, timeout: float = 30.0) -> "BoardPlayer":
         """Connects anew until its new password, if it was given one, has worked."""
         def settled() -> bool:
             self.connect(timeout)
@@ -136,7 +136,7 @@ class BoardPlayer:
         self.link = link.Link(
             self.login(password), subscribe=(), will=will, on_message=self._heard,
             journal=self.evidence.journal,
-        ).open(5)
+        ).open()
         self._new_password_worked |= password == self.broker_password
         granted = self.link.subscribe(topics.inbox(self.iid))
         assert granted < 0x80, f"its own inbox was refused with 0x{granted:02x}"
@@ -144,7 +144,7 @@ class BoardPlayer:
         with self._lock:
             acceptance = self._unheard_acceptance
         if acceptance is not None:
-            self.send(acceptance)
+            self.link.publish(topics.outbox(self.iid), self.seal(acceptance))
 
     # What it says.
 
@@ -154,16 +154,25 @@ class BoardPlayer:
         return sealed.seal_auth(message, topic, base64url.decode(authority), self.key)
 
     def send(self, message: dict, *, wait: bool = True) -> bytes:
+        """Again at a new connection where the broker cuts this one before it has answered."""
         payload = self.seal(message)
-        if wait and not self.link.is_up:
-            self.connect()
-        self.link.publish(topics.outbox(self.iid), payload, wait=wait)
+
+        def is_said() -> bool:
+            if wait and not self.link.is_up:
+                self.connect()
+            try:
+                self.link.publish(topics.outbox(self.iid), payload, wait=wait)
+            except ConnectionError:
+                return False
+            return True
+
+        until(is_said, f"the broker to take what {self.name} says", 60)
         return payload
 
     def new_request(self, type_: str, **members) -> dict:
         return messages.new(type_, at=time.time() + self.clock_offset, **members)
 
-    def ask(self, type_: str, *, timeout: float = 25.0, **members) -> dict:
+    def ask(self, type_: str, *, timeout: float = 60.0, **members) -> dict:
         """One request until its reply, repeated with the same id while there is none.
 
         An error in the reply is raised as `ContractError`.
@@ -174,7 +183,7 @@ class BoardPlayer:
             raise ContractError(reply["error"]["code"], reply["error"]["error"])
         return reply
 
-    def exchange(self, request: dict, *, timeout: float = 25.0) -> dict:
+    def exchange(self, request: dict, *, timeout: float = 60.0) -> dict:
         """The reply to this request, whatever it says."""
         last_sent = 0.0
 
@@ -225,11 +234,13 @@ class BoardPlayer:
 
     # What it hears.
 
-    def wait_held(self, timeout: float = 30.0) -> Held:
+    def wait_held(self, timeout: float = 60.0, *, after: str | None = None) -> Held:
+        """Provisioned, with another session than `after`."""
         return self._wait(
-            lambda: self.held, f"{self.name} to be provisioned", timeout)
+            lambda: self.held and self.held.session["objectId"] != after and self.held,
+            f"{self.name} to be provisioned", timeout)
 
-    def wait_opened(self, type_: str, *, since: int = 0, timeout: float = 15.0) -> dict:
+    def wait_opened(self, type_: str, *, since: int = 0, timeout: float = 30.0) -> dict:
         return self._wait(
             lambda: next((m for m in self.opened[since:] if m["type"] == type_), None),
             f"{self.name} to hear {type_}", timeout)

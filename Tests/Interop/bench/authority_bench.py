@@ -40,9 +40,11 @@ class AuthorityBench:
 
     def start(self) -> None:
         self.server.start()
+        """Done when it hears boards: it opens HTTP after 5 s without its broker, too."""
         self.server.wait_ready(
-            lambda: accepts(self.http_port) and accepts(self.port),
-            f"ports {self.http_port} (HTTP) and {self.port} (MQTT)", 30,
+            lambda: accepts(self.http_port) and accepts(self.port)
+            and "connected to the broker" in self.server.log,
+            f"ports {self.http_port} (HTTP) and {self.port} (MQTT), and its broker", 60,
         )
 
     # The commands.
@@ -85,7 +87,10 @@ class AuthorityBench:
 
     def live_board(self, name: str = "greenhouse", *more) -> BoardPlayer:
         """A board with an accepted session, on its new broker password."""
-        board = self.board(name)
+        return self.bring(self.board(name), *more)
+
+    def bring(self, board: BoardPlayer, *more) -> BoardPlayer:
+        """Has this board claimed; it then has an accepted session, on its new password."""
         claim = self.claim(board.claim_url, *more)
         board.connect(30).wait_held()
         claim.must_end()
@@ -166,7 +171,7 @@ class Claim:
         return self.program.process.returncode
 
     def must_end(self) -> None:
-        assert self.end(60) == 0, self.program.log
+        assert self.end() == 0, self.program.log
 
     def must_fail(self, timeout: float = 120.0) -> str:
         """Its words on stderr, which must be there."""

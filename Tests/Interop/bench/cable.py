@@ -22,6 +22,7 @@ class Cable:
         self._last: int | None = None
         # A piece from the broker with these bytes in it is lost.
         self.loses: bytes | None = None
+        self.lost = 0
         # Seconds that a piece takes in each direction, on connections made from now on.
         self.delay = 0.0
         self._moved = threading.Condition()
@@ -103,6 +104,7 @@ class Cable:
                 if self._last is not None and self._passed >= self._last:
                     continue
                 if is_back and self.loses is not None and self.loses in data:
+                    self.lost += 1
                     continue
                 if delay:
                     waiting.put((time.monotonic() + delay, data))

@@ -74,7 +74,7 @@ class House(AuthorityBench):
     def events(self, event: str, session: str) -> list[dict]:
         return [e for e in self.audit() if (e["event"], e["sessionId"]) == (event, session)]
 
-    def wait_event(self, event: str, session: str, timeout: float = 10.0) -> dict:
+    def wait_event(self, event: str, session: str, timeout: float = 30.0) -> dict:
         return until(lambda: self.events(event, session), f"{event} in the audit log", timeout)[0]
 
     def show(self, session: str) -> dict:
@@ -111,7 +111,7 @@ class House(AuthorityBench):
         prefix = f"{topics.ROOT}/{board.iid}/data/"
         return [m for m in self.consumer.heard if m.topic.startswith(prefix)]
 
-    def wait_data(self, board: "HouseBoard", payloads: set[bytes], timeout: float = 30.0) -> None:
+    def wait_data(self, board: "HouseBoard", payloads: set[bytes], timeout: float = 60.0) -> None:
         def missing() -> set[bytes]:
             return payloads - {m.payload for m in self.data(board)}
 
@@ -163,7 +163,7 @@ class HouseBoard(AgentBoard):
             return mine.get("status") == "up" and "connected to the upstream broker" in log
 
         iid = self.iid
-        until(is_settled, "the board to come with its new password", 30)
+        until(is_settled, "the board to come with its new password", 60)
         return self.session_now
 
     def is_online(self) -> bool:

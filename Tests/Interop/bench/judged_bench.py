@@ -20,7 +20,7 @@ class JudgedBench(AgentBench):
             self.broker.start()
             for client in ("observer", "authority"):
                 sign = f"Sending SUBACK to {client}"
-                until(lambda: sign in self.broker.program.log, f"{client} to listen", 20)
+                until(lambda: sign in self.broker.program.log, f"{client} to listen", 60)
         self.way = JudgingBroker(self.port, delay=delay)
         AgentBoard.__init__(self, folder, evidence, programs, self.way.port, **options)
 

@@ -46,7 +46,7 @@ class Upstream:
         self.broker.start()
         for client in ("observer", "authority"):
             sign = f"Sending SUBACK to {client}"
-            until(lambda: sign in self.broker.program.log, f"{client} to listen again", 20)
+            until(lambda: sign in self.broker.program.log, f"{client} to listen again", 60)
         self.access.readmit(iid, entry)
 
     def close(self) -> None:
