@@ -4,7 +4,9 @@ import json
 
 import pytest
 
-from authority_fixtures import bench, can_log_in, refusal  # noqa: F401, bench is a fixture
+from authority_fixtures import (  # noqa: F401, bench is a fixture
+    answered, bench, can_log_in, refusal, wait_removed,
+)
 from bench.authority_bench import AuthorityBench, session_ids
 from bench.link import Link, Login, Refused
 from bench.waiting import until
@@ -71,7 +73,7 @@ def test_revocation_is_retained_sealed_and_answered(bench):
     assert revoked["sessionId"] == session and revoked["reason"]
     assert revoked["seq"] > seq
     assert any(m.retain and m.payload for m in board.link.heard)
-    until(lambda: not can_log_in(board), "the client to be removed", 30)
+    wait_removed(board)
     assert session not in _live_ids(bench, board)
 
 
@@ -88,8 +90,8 @@ def test_revoked_message_is_cleared_after_the_farewell(bench):
     bench.revoke(board.held.session["objectId"])
     board.wait_opened("session.revoked")
     until(lambda: not heard.is_up or any(not m.payload for m in heard.heard),
-          "the message to be cleared or the client to be removed", 30)
-    until(lambda: not can_log_in(board), "the client to be removed", 30)
+          "the message to be cleared or the client to be removed")
+    wait_removed(board)
 
 
 def test_revoked_board_keeps_only_its_farewell(bench):
@@ -99,12 +101,10 @@ def test_revoked_board_keeps_only_its_farewell(bench):
     bench.revoke(board.held.session["objectId"])
     board.wait_opened("session.revoked")
 
-    def is_shrunk() -> bool:
-        board.connect()
-        return board.publish_data("Reading", "create", b"late") >= 0x80
-
-    until(is_shrunk, "data to be refused", 15)
-    assert board.publish_status() < 0x80
+    until(lambda: answered(
+        board, lambda: board.publish_data("Reading", "create", b"late")) >= 0x80,
+        "data to be refused")
+    assert answered(board, board.publish_status) < 0x80
     assert refusal(board, "session.authenticate", sessionToken=board.held.session_token) == 209
 
 
@@ -113,9 +113,7 @@ def test_revoked_board_can_be_claimed_again(bench):
     old = board.held.session["objectId"]
     bench.revoke(old)
     board.wait_opened("session.revoked")
-    # A trial of the login would take the board's place before it has confirmed the end.
-    until(lambda: not board.link.is_up, "the broker to end the board's connection", 30)
-    until(lambda: not can_log_in(board), "the client to be removed", 30)
+    wait_removed(board)
     board.held, board.broker_password = None, None
     url = board.pair()
     claim = bench.claim(url)

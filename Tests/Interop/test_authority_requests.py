@@ -18,12 +18,17 @@ GARBAGE_TOKEN = "r:" + "A" * 43
 REPLY_MEMBERS = {"type", "id", "iat", "re", "now"}
 
 
+def assert_now(reply: dict, before: float) -> None:
+    """It was made after `before`, and now it is past. A second is what whole seconds cut off."""
+    assert before - 1 <= reply["now"] <= time.time() + 1
+
+
 def test_heartbeat_tells_session_user_and_now(bench):
-    board = bench.live_board()
+    board, before = bench.live_board(), time.time()
     reply = board.beat()
     assert reply["session"]["objectId"] == board.held.session["objectId"]
     assert reply["user"] == board.held.provision["user"]
-    assert abs(reply["now"] - time.time()) < 5
+    assert_now(reply, before)
     messages.check_session(reply["session"])
     assert reply.get("scope") == board.held.scope
     again = board.beat()
@@ -37,7 +42,7 @@ def test_same_request_gets_the_identical_payload(bench):
     board.send(request)
     board.send(request | {"iat": request["iat"] + 1})
     board.send(request | {"sessionToken": GARBAGE_TOKEN})
-    until(lambda: len(replies_to(board, request)) == 4, "four replies")
+    until(lambda: len(replies_to(board, request)) >= 4, "four replies")
     assert len(set(replies_to(board, request))) == 1
 
 
@@ -54,16 +59,18 @@ def test_redelivered_request_outlives_a_restart(bench):
     assert set(replies_to(board, request)) == set(first)
 
 
-@pytest.mark.parametrize("strayed", [-600, -301, 301, 600])
+# Beyond 300 s even after half a minute on the way.
+@pytest.mark.parametrize("strayed", [-600, -301, 335, 600])
 @pytest.mark.parametrize("type_", ["session.authenticate", "session.list", "user.get"])
 def test_strayed_clock_is_told_now_and_nothing_is_done(bench, strayed, type_):
     board = bench.live_board()
     for token in (board.held.session_token, GARBAGE_TOKEN):
         request = board.new_request(type_, sessionToken=token)
-        request["iat"] += strayed + (strayed > 0) * 2 - (strayed < 0) * 2
+        request["iat"] += strayed - (strayed < 0) * 2
+        before = time.time()
         reply = sent_anew(board, request)
         assert reply["error"]["code"] == 142
-        assert abs(reply["now"] - time.time()) < 5
+        assert_now(reply, before)
     board.beat()
 
 
@@ -79,7 +86,7 @@ def test_sign_out_counts_at_any_time(bench, strayed, clock):
         reply = sent_anew(board, request)
         is_its_own = token is board.held.session_token
         assert reply.get("error", {}).get("code") == (None if is_its_own else 209)
-    assert refusal(board, "session.authenticate", sessionToken=board.held.session_token) == 209
+    assert is_over(board)
 
 
 @pytest.mark.parametrize("token", [None, GARBAGE_TOKEN])
@@ -154,8 +161,9 @@ def test_what_the_authority_said_is_nothing_when_it_comes_back(bench):
     before = len(board.opened)
     for payload in said:
         board.link.publish(topics.outbox(board.iid), payload)
-    board.beat()
-    assert len(board.opened) == before + 1
+    answer = board.beat()
+    # A heartbeat that was sent twice gets one reply twice.
+    assert {message["id"] for message in board.opened[before:]} == {answer["id"]}
     assert bench.server.is_running
 
 
@@ -187,7 +195,7 @@ def test_signing_out_ends_the_session(bench):
 def test_heartbeat_extends_when_asked(bench):
     board = bench.live_board()
     expires = board.beat(durationMinutes=10)["session"]["expiresAt"]
-    assert abs(expires - time.time() - 600) < 10
+    assert abs(expires - time.time() - 600) < 60
     for minutes in (4, 0, -1, 366 * 24 * 60):
         with pytest.raises(ContractError) as refused:
             board.beat(durationMinutes=minutes)
@@ -201,7 +209,7 @@ def test_refresh_rotates_and_redelivers(bench):
     request = board.new_request("session.refresh", refreshToken=spent)
     reply = sent_anew(board, request)
     board.send(request)
-    until(lambda: len(replies_to(board, request)) == 2, "two replies")
+    until(lambda: len(replies_to(board, request)) >= 2, "two replies")
     assert len(set(replies_to(board, request))) == 1
     assert reply["refreshToken"] != spent
     keys = board.held.provision["authority"]["signKeys"]

@@ -6,6 +6,7 @@ import os
 from authority_fixtures import bench  # noqa: F401, fixture
 from bench import doctor_page
 from bench.program import free_port, run
+from bench.waiting import until
 
 
 def examine(bench, *options, url: str | None = None) -> tuple[int, dict[str, dict]]:
@@ -64,4 +65,4 @@ def test_each_break_is_seen_by_its_check(bench):
     bench.server.stop()
     assert unwell(examine(bench)[1]) == {"tcp"}
     bench.start()
-    assert unwell(examine(bench)[1]) == set()
+    until(lambda: unwell(examine(bench)[1]) == set(), "all to be well again")
