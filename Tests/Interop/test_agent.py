@@ -125,7 +125,7 @@ def test_new_claim_secret_leaves_the_session_until_it_serves(bench):
     bench.authority.claim(url)
     until(lambda: board.login.id != old, "the second provisioning to be accepted", 30)
     new = board.login.id
-    until(lambda: bench.session_now["session"]["objectId"] == new, "the new session", 10)
+    until(lambda: bench.session_now["session"]["objectId"] == new, "the new session", 30)
 
 
 # What programs ask.
@@ -147,7 +147,7 @@ def test_get_answers_without_a_token(bench):
         said = _all_strings(app.get(what))
         assert expected.get(what, board.login.id) in said or what == "sessions"
         assert not {"sessionToken", "accessToken", "refreshToken"} & said
-    until(lambda: board.login.id in _all_strings(app.get("sessions")), "the list", 15)
+    until(lambda: board.login.id in _all_strings(app.get("sessions")), "the list", 30)
 
 
 def test_commands_tell_the_state_without_a_token(bench):
@@ -178,7 +178,7 @@ def test_files_are_private(bench):
 def test_bad_configuration_is_refused_by_name(bench, old, new, hint):
     path = bench.config / "agent.toml"
     path.write_text(path.read_text().replace(old, new))
-    done = run([bench.binary, "--config-dir", bench.config, "run"], timeout=15)
+    done = run([bench.binary, "--config-dir", bench.config, "run"], timeout=30)
     assert done.returncode == 78
     assert hint in done.stderr
 
@@ -186,14 +186,14 @@ def test_bad_configuration_is_refused_by_name(bench, old, new, hint):
 @pytest.mark.parametrize("mode", [0o644, 0o666])
 def test_loose_file_modes_are_refused(bench, mode):
     os.chmod(bench.config / "agent.toml", mode)
-    done = run([bench.binary, "--config-dir", bench.config, "run"], timeout=15)
+    done = run([bench.binary, "--config-dir", bench.config, "run"], timeout=30)
     assert done.returncode in (77, 78)
     assert "agent.toml" in done.stderr
 
 
 def test_malformed_policy_is_refused(make_bench):
     bench = make_bench(policy='default = "perhaps"\n')
-    done = run([bench.binary, "--config-dir", bench.config, "run"], timeout=15)
+    done = run([bench.binary, "--config-dir", bench.config, "run"], timeout=30)
     assert done.returncode == 78
     assert "policy.toml" in done.stderr
 

@@ -23,6 +23,9 @@ class Shared:
         if self._bench is None or not self._is_sound():
             self.close()
             self._bench = self._make()
+            # A heartbeat's answer would be a change of the session on the bus.
+            self._bench.authority.heartbeat = 24 * 3600
+            self._bench.authority.mint.access_lifetime = 3600
             self._board = self._bench.live()
             self._bench.barrier(self._board)
         return self._bench, self._board

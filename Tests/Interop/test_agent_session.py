@@ -61,14 +61,14 @@ def test_board_is_claimed_again_after_a_revocation(bench):
     old, mark = board.login.id, bench.watcher.mark()
     bench.authority.revoke(board)
     bench.wait_session("unavailable", since=mark)
-    until(lambda: board.login is None, "the farewell", 15)
+    until(lambda: board.login is None, "the farewell", 30)
     mark = bench.watcher.mark()
     bench.authority.claim(bench.pair("--new"))
     new = bench.authority.wait_live(board, timeout=60).id
     assert new != old
     said = bench.wait_session("available", since=mark)
     assert said["session"]["objectId"] == new
-    until(lambda: "seq" in bench.app().write("Reading"), "writes to be taken", 10)
+    until(lambda: "seq" in bench.app().write("Reading"), "writes to be taken", 30)
 
 
 def test_heartbeat_comes_at_its_interval(bench):
@@ -89,9 +89,9 @@ def test_clock_error_is_asked_again_with_a_fresh_id(bench):
     bench.live()
     bench.authority.script("session.authenticate", ContractError(142, "clock"))
     mark = bench.authority.mark()
-    first = bench.authority.wait_request("session.authenticate", since=mark, timeout=20)
+    first = bench.authority.wait_request("session.authenticate", since=mark, timeout=30)
     after = bench.authority.requests.index(first) + 1
-    second = bench.authority.wait_request("session.authenticate", since=after, timeout=20)
+    second = bench.authority.wait_request("session.authenticate", since=after, timeout=30)
     assert second.id != first.id
     assert bench.session_now["state"] == "available"
 
@@ -125,7 +125,7 @@ def test_no_other_error_ends_the_session(bench, code):
     board = bench.live()
     bench.authority.script("session.authenticate", ContractError(code, "not now"))
     mark = bench.authority.mark()
-    bench.authority.wait_request("session.authenticate", since=mark, timeout=20)
+    bench.authority.wait_request("session.authenticate", since=mark, timeout=30)
     bench.barrier(board)
     assert bench.session_now["state"] == "available"
     assert "seq" in bench.app().write("Reading")

@@ -21,7 +21,7 @@ def generation_by_refresh(board):
     """Has the board refresh now; the generation after it."""
     before = board.generation
     board.command("session", "refresh")
-    until(lambda: board.generation > before, "a refresh", 20)
+    until(lambda: board.generation > before, "a refresh", 30)
     return board.generation
 
 

@@ -75,8 +75,10 @@ def test_reads_name_their_kind(bench):
     board = bench.live()
     bench.authority.update(board, kind="error", room="attic")
     app = bench.app()
-    until(lambda: "attic" in json.dumps(app.get("session")), "the update", 10)
-    session, user, sessions = (app.get(what) for what in ("session", "user", "sessions"))
+    until(lambda: "attic" in json.dumps(app.get("session")), "the update", 30)
+    # The list is the authority's: an answer may come before it does.
+    sessions = until(lambda: (told := app.get("sessions")).get("sessions") and told, "the list")
+    session, user = app.get("session"), app.get("user")
     own = session["objectId"]
     assert session["kind"] == "session" and own == board.login.session["objectId"]
     assert user["kind"] == "user" and user["username"] == board.user["username"]
@@ -102,10 +104,16 @@ def test_the_agents_own_messages_are_no_requests(bench):
         ask(app, topics.app("thermo", "upsert"), topics.app("thermo", "answers"))
         ask(app, topics.app("thermo", "upsert"), None)
     bench.barrier(board)
-    told = [m for m in bench.watcher.heard if re.fullmatch(
-        "postern/app/thermo/(answers|rejected)", m.topic)]
-    assert len(told) == 200
+
+    def told() -> int:
+        return len([m for m in bench.watcher.heard if re.fullmatch(
+            "postern/app/thermo/(answers|rejected)", m.topic)])
+
+    # The watcher and the observer hear by connections of their own.
+    until(lambda: told() >= 200, "the watcher to hear all answers")
+    assert told() == 200
     assert bench.status()["refused"] == 100
+    until(lambda: len(bench.data_heard()) >= 50, "the data upstream")
     assert len(bench.data_heard()) == 50
 
 

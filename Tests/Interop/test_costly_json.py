@@ -23,7 +23,7 @@ BATCH, MESSAGE = 64 * 1024, 64 * 1024
 CONNECTIONS = 40
 SECONDS = 3
 # Of an authority that is not out of service, also on a machine that does other things.
-PATIENCE = 5.0
+PATIENCE = 30.0
 
 
 def filled(prefix: bytes, unit: bytes, end: bytes, size: int) -> bytes:

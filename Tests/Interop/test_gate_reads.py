@@ -47,7 +47,7 @@ def test_no_token_is_read_out_of_custom_fields(bench):
     token = board.login.session_token
     bench.authority.update(board, note=token, deep=[{"sessionToken": token, "x": [token]}],
                            room="attic")
-    until(lambda: "attic" in json.dumps(app.get("session")), "the update", 10)
+    until(lambda: "attic" in json.dumps(app.get("session")), "the update", 30)
     assert token not in _all_reads(app)
     assert board.login.access_token not in _all_reads(app)
 

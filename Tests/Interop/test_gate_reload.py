@@ -47,10 +47,10 @@ class Rules:
         return self.board.agent.log.count("in force now: ")
 
     def wait_adopted(self, before: int) -> None:
-        until(lambda: self.adopted > before, f"rules {before + 1} to be in force", 20)
+        until(lambda: self.adopted > before, f"rules {before + 1} to be in force", 30)
 
     def wait_log(self, text: str, *, after: int = 0) -> None:
-        until(lambda: text in self.board.agent.log[after:], f"the log to say {text!r}", 20)
+        until(lambda: text in self.board.agent.log[after:], f"the log to say {text!r}", 30)
 
     def adopt(self, change, *arguments) -> None:
         """Makes a change and waits until it is in force."""
@@ -194,13 +194,15 @@ def test_endless_changes_are_in_force_all_the_same(make_bench):
     bench = make_bench(policy=OPEN)
     bench.live()
     rules = Rules(bench)
-    end = time.monotonic() + 20
     count = 0
-    while rules.adopted < 2 and time.monotonic() < end:
+
+    def adopted() -> bool:
+        nonlocal count
         count += 1
         rules.rename(CLOSED + f"# {count}\n")
-        time.sleep(0.02)
-    assert rules.adopted >= 2 and count > 50
+        return rules.adopted >= 2
+
+    until(adopted, "rules to be in force in between", 60)
 
 
 def test_new_routes_are_read_and_old_ones_are_not(make_bench):
@@ -216,6 +218,7 @@ def test_new_routes_are_read_and_old_ones_are_not(make_bench):
     assert doctor(bench)["routes"]["result"] == "ok"
     rules.adopt(rules.write, rules.settings + ROUTE.format("tasmota/#"), rules.agent)
     until(lambda: "Received UNSUBSCRIBE" in bench.bus.program.log, "the old route's end")
+    until(lambda: "tasmota/#" in bench.bus.program.log, "the new route's subscription")
     bench.watcher.publish("zigbee/a", b"too late")
     bench.watcher.publish("tasmota/x/y", b"routed anew")
     bench.wait_data(board, b"routed anew")
@@ -233,7 +236,7 @@ def test_routes_that_change_while_the_bus_is_away(make_bench):
     rules.adopt(rules.rename, rules.settings + ROUTE.format("tasmota/#"), rules.agent)
     bench.bus.start()
     until(lambda: "tasmota/#" in bench.bus.program.log, "the new route's subscription", 30)
-    until(lambda: bench.watcher.is_up, "the watcher to come back", 20)
+    until(lambda: bench.watcher.is_up, "the watcher to come back", 30)
     bench.watcher.publish("zigbee/a", b"of the old route")
     bench.watcher.publish("tasmota/a", b"of the new route")
     bench.wait_data(board, b"of the new route")
@@ -320,7 +323,7 @@ def test_without_inotify_hang_up_still_works(make_bench):
 def test_malformed_at_start_ends_with_78(bench, name, text, place):
     rules = Rules(bench)
     rules.write(text, bench.config / name)
-    done = run(bench._argv("run"), timeout=20)
+    done = run(bench._argv("run"), timeout=30)
     assert done.returncode == 78
     assert place in done.stderr and "ready" not in done.stderr
     found = doctor(bench)

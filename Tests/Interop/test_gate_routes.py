@@ -142,7 +142,7 @@ def test_route_that_must_not_be_keeps_the_agent_from_starting(make_bench, line, 
     bad = f'[[route]]\n{line}\napp = "bad"\nclass = "Reading"\nop = "create"\n'
     bench = make_bench(settings=ROUTES + bad)  # noqa: F811
     bench.agent.start()
-    until(lambda: not bench.agent.is_running, "the agent to refuse its file", 10)
+    until(lambda: not bench.agent.is_running, "the agent to refuse its file", 60)
     assert says in bench.agent.log
     bench.command("pair", "--json", ok=(78,))
 
@@ -170,7 +170,7 @@ def test_granted_topic_arrives_with_the_contracts_properties(routed):
     board = routed.live(scope={"topics": ["home/greenhouse/+"]})
     routed.access.set_rules(board.iid, [*board_rules(board.iid), "write home/greenhouse/+"])
     routed.watcher.publish("greenhouse/lamp/state", STATE)
-    arrived = routed.observer.wait_topic("home/greenhouse/lamp", timeout=20)
+    arrived = routed.observer.wait_topic("home/greenhouse/lamp", timeout=30)
     assert (arrived.payload, arrived.qos, arrived.retain) == (STATE, 1, False)
     assert arrived.user["app"] == "greenhouse" and arrived.user["sid"] == board.login.id
     assert routed.data_heard() == []
@@ -190,7 +190,7 @@ def test_authority_grants_what_its_broker_then_takes(house, tmp_path):  # noqa: 
         house.wait_data(board, {b"to the end"})
     assert rejected(boards["plain"], "greenhouse", "greenhouse/lamp/state")["code"] == 119
     granted = boards["granted"]
-    until(lambda: granted.status()["queue"]["messages"] == 0, "the queue to be empty", 20)
+    until(lambda: granted.status()["queue"]["messages"] == 0, "the queue to be empty", 30)
     assert [m for m in granted.watcher.heard if m.topic.endswith("/rejected")] == []
     assert granted.status()["refusedUpstream"] == 0
     shown = {m.topic for m in house.data(granted)}
@@ -200,11 +200,11 @@ def test_authority_grants_what_its_broker_then_takes(house, tmp_path):  # noqa: 
 def test_watch_shows_levels_behind_the_class(house):  # noqa: F811
     board = house.live("watched", settings=ROUTES)
     argv = house.admin._argv(
-        "watch", "--board", board.iid, "--count", "1", "--for", "20s", "--json")
+        "watch", "--board", board.iid, "--count", "1", "--for", "60s", "--json")
     watch = Program("watch", argv, house.folder).start()
-    until(lambda: "watching" in watch.log, "the watch to begin", 15)
+    until(lambda: "watching" in watch.log, "the watch to begin")
     board.watcher.publish("tele/plug/SENSOR", STATE)
-    until(lambda: not watch.is_running, "the watch to end", 25)
+    until(lambda: not watch.is_running, "the watch to end", 90)
     watch.close()
     line = json.loads(watch.out.read_text())
     assert (line["class"], line["op"], line["further"]) == ("Energy", "create", "plug")
