@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps build sdk-arm64 test-arm64 debug deb release wheel demo try venv test test-all bench-gate bench \
+.PHONY: help deps build sdk-arm64 test-arm64 debug deb release wheel docs demo try venv test test-all bench-gate bench \
 	bench-authority bench-data bench-data-path fleet torture powercut fuzz screenshot clean
 .ONESHELL:
 .SILENT:
@@ -75,6 +75,7 @@ help:
 	make release      the packages of both architectures as an apt repository, in dist;
 	                  SIGN_KEY=key signs it, ARCHS=amd64 is for one architecture only
 	make wheel        the wheel of the Python library, in dist
+	make docs         the pages of the Swift libraries as web pages, in dist/docs
 	make build ARCH=arm64  build for arm64; also make deb ARCH=arm64: Devices/arm64/README.md
 	make sdk-arm64    make the SDK for arm64, once: 850 MB of downloads, 10 minutes, 3 GB of disk
 	make test-arm64   unit tests, the demo and power cuts of the arm64 programs, in qemu
@@ -154,6 +155,11 @@ release: deps $(ARCHS:%=deb-%)
 wheel: deps
 	$(call heading,"the wheel")
 	exec python3 -B Devices/release/python_wheel.py dist
+
+# The pages of each library with a DocC catalogue; a warning is an error. A web server shows them.
+docs: deps
+	$(call heading,"the pages of the Swift libraries")
+	exec python3 -B Devices/release/swift_docs.py dist/docs
 
 deb-%:
 	$(MAKE) --no-print-directory deb ARCH=$*

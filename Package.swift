@@ -61,20 +61,32 @@ let fuzzers: [Target] = Context.environment["POSTERN_FUZZ"] == nil ? [] : [
 
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+// Minutes of C++, so it is a trait: nothing else here needs it, and Apple systems have their own.
+let crypto = Target.Dependency.product(
+    name: "Crypto", package: "swift-crypto",
+    condition: .when(platforms: [.linux], traits: ["EncryptedFile"]))
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
 
 let package = Package(
     name: "postern",
-    platforms: [.macOS(.v15)],
+    platforms: [.macOS(.v15), .iOS(.v18)],
     products: [
         .executable(name: "postern-agent", targets: ["postern-agent"]),
         .executable(name: "postern-authority", targets: ["postern-authority"]),
         .executable(name: "postern", targets: ["postern"]),
+        // For programs of others; each is built without the rest of the package.
+        .library(name: "PosternSession", targets: ["PosternSession"]),
+    ],
+    traits: [
+        .trait(
+            name: "EncryptedFile",
+            description: "PosternSession's EncryptedFileStorage on Linux, with swift-crypto"),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1",
@@ -168,6 +180,10 @@ let package = Package(
             "AgentCore", "AgentCryptography", "ConfigurationFiles", "Cryptography", "Gate",
             "LinuxIO", "MQTT", "MetricsServer", "Sessions", "Wire",
         ], hot),
+
+        // Libraries for programs of others. They lean on nothing of the house, which has flags that
+        // a package with a version may not have.
+        .swift("PosternSession", "Libraries", [crypto]),
 
         // Programs: they only wire.
         .program("postern-agent", "Agent", ["AgentCommands", "CWipedMemory"]),

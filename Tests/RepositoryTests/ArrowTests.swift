@@ -73,6 +73,12 @@ private let arrows: [String: [String: Set<String>]] = [
             "LinuxIO", "MQTT", "MetricsServer", "Sessions", "Synchronization", "Wire",
         ],
     ],
+    "Libraries": [
+        "PosternSession": [
+            "Crypto", "CryptoKit", "Foundation", "FoundationNetworking", "Security",
+            "Synchronization",
+        ],
+    ],
     "Adapters": [
         "LinuxIO": ["CLinux", "Glibc", "Synchronization"],
         "Cryptography": ["COpenSSL", "Sessions"],

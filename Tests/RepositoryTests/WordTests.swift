@@ -20,6 +20,8 @@ struct WordTests {
     ]
     private static let unsafeFiles: Set = [
         "Sources/Domain/Sessions/SecretBytes.swift",
+        "Sources/Libraries/PosternSession/Storage/DurableFile.swift",
+        "Sources/Libraries/PosternSession/Storage/KeychainStorage.swift",
         "Sources/Authority/AuthorityHTTP/TLS/TLSServerConnection.swift",
         "Sources/Authority/AuthorityHTTP/TLS/TLSServerContext.swift",
     ]
