@@ -19,8 +19,8 @@ def test_a_message_that_ends_the_connection_is_a_dead_letter(make, end):
     given = [bench.app().write("Reading", b"poison" if n == 7 else b"%d" % n)["seq"]
              for n in range(12)]
     bench.wait_empty(240)
-    assert sorted(set(bench.arrived())) == given[:7] + given[8:]
-    assert bench.arrived() == sorted(bench.arrived())
+    # What was on its way when a connection ended comes twice.
+    assert list(dict.fromkeys(bench.arrived())) == given[:7] + given[8:]
     bench.assert_buried({given[7]: "ended 3 connections in a row"})
     assert board
 

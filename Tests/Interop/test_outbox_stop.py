@@ -24,7 +24,7 @@ def test_what_came_in_one_read_with_the_signal_arrives(bench):
         app.send(topics.app(app.name, "create", "Reading"), payload)
     os.kill(bench.agent.pid, signal.SIGTERM)
     os.kill(bench.agent.pid, signal.SIGCONT)
-    assert bench.agent.stop(timeout=2) == 0
+    assert bench.agent.stop(timeout=60) == 0
     bench.start()
     for payload in payloads:
         bench.wait_data(board, payload)

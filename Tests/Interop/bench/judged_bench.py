@@ -1,6 +1,7 @@
 """A real `postern-agent` whose upstream broker answers as a test wants."""
 
 import json
+import secrets
 
 from .agent_bench import AgentBench
 from .agent_board import AgentBoard
@@ -38,8 +39,14 @@ class JudgedBench(AgentBench):
         return [told[one] for one in sent]
 
     def wait_empty(self, timeout: float = 60.0) -> dict:
-        return until(lambda: (now := self.status())["queue"]["messages"] == 0 and now,
-                     "an empty queue", timeout)
+        """Until the queue is empty, and the observer has heard all that left it."""
+        now = until(lambda: (now := self.status())["queue"]["messages"] == 0 and now,
+                    "an empty queue", timeout)
+        # What the observer says itself comes to it behind all that.
+        mark = secrets.token_hex(8)
+        self.observer.publish("interop/heard", mark)
+        self.observer.wait(lambda m: m.payload == mark.encode(), "all that left", timeout=60)
+        return now
 
     def arrived(self) -> list[int]:
         return [int(m.user["seq"]) for m in self.data_heard()]
