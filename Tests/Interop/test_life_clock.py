@@ -32,9 +32,9 @@ def beats(house: House, board: HouseBoard) -> None:
     """The authority hears the board once more, and a refresh rotates its token."""
     session = board.session_id
     seen = house.show(session)["lastSeen"]
-    until(lambda: house.show(session)["lastSeen"] > seen, "a heartbeat", 15)
+    until(lambda: house.show(session)["lastSeen"] > seen, "a heartbeat", 60)
     before = house.show(session)["generation"]
-    until(lambda: refreshed(board), "a refresh", 15)
+    until(lambda: refreshed(board), "a refresh", 60)
     assert house.show(session)["generation"] > before
     assert abs(board.session_now["validatedAt"] - time.time()) < 60
 

@@ -64,12 +64,13 @@ class Course:
         self.board.agent.kill()
         begun, pieces, before = time.monotonic(), self.board.cable.passed, self.generation()
         self.board.start()
-        until(lambda: self.generation() > before, "a refresh after the start", 15)
+        until(lambda: self.generation() > before, "a refresh after the start", 60)
         return time.monotonic() - begun, self.board.cable.passed - pieces
 
     def measure_refresh(self) -> tuple[float, int]:
+        until(self.has_refreshed, "the refresh of the start to be answered", 60)
         begun, pieces = time.monotonic(), self.board.cable.passed
-        self.board.command("session", "refresh")
+        until(self.has_refreshed, "a refresh", 60)
         return time.monotonic() - begun, self.board.cable.passed - pieces
 
     def kill_in_start(self) -> str:
@@ -100,7 +101,7 @@ class Course:
         self.board.agent.kill()
         self.board.cable.lose_after(None)
         for command in self.commands:
-            command.wait(20)
+            command.wait(60)
         self.commands.clear()
         return f"killed in a {kind}, {where}"
 
@@ -112,12 +113,12 @@ class Course:
         board.start()
         held = board.wait_session("available", since=mark)
         assert held["session"]["objectId"] == self.session
-        until(self.has_refreshed, "a refresh after a kill", 30)
+        until(self.has_refreshed, "a refresh after a kill", 60)
         self.recovery.append(time.monotonic() - begun)
         if self.generation() == before:
             # That was the one under way when it was killed, answered as before.
             self.tally["a refresh finished under its old id"] += 1
-            until(self.has_refreshed, "a refresh of its own", 30)
+            until(self.has_refreshed, "a refresh of its own", 60)
         assert self.generation() > before
         assert board.session_now["state"] == "available"
 

@@ -13,6 +13,8 @@ from house_fixtures import house, measure  # noqa: F401, fixtures
 pytestmark = pytest.mark.slow
 
 HOUR = 3600
+# Longer than a restart takes, or than a busy machine lets the programs stand still.
+IDLE = 20
 
 
 @pytest.fixture(scope="module")
@@ -37,12 +39,12 @@ def test_lowered_absolute_limit_ends_what_is_older(house, measure):
     house.server.stop()
     house.age(sessions[0], HOUR)
     restart(house, 'preset = "consumer"\n', 'preset = "consumer"\nabsolute = "30m"\n')
-    ended = ending_by(old.thermo, lambda: None, 40)
+    ended = ending_by(old.thermo, lambda: None, 60)
     measure.tell("restart with a lower absolute limit: first 209 after the authority was back",
                  f"{ended.after_begun:.1f} s")
     said = old.wait_session("unavailable", since=mark)
     assert (said["reason"], said["code"]) == ("expired", 209)
-    house.wait_event("session.farewell", sessions[0])
+    house.wait_event("session.farewell", sessions[0], 60)
     assert house.show(sessions[0])["state"] == "expired"
     assert house.show(sessions[1])["state"] == "active"
     assert "seq" in young.write()
@@ -53,14 +55,14 @@ def test_idle_limit_counts_from_the_last_word(house, measure):
     """A board that beats is not idle; one that is silent is, and hears of it at its return."""
     busy, silent = house.live("busy"), house.live("silent")
     sessions = busy.session_id, silent.session_id
-    restart(house, 'preset = "consumer"\n', 'preset = "consumer"\nidle = "4s"\n')
-    until(lambda: busy.is_online() and silent.is_online(), "both to be back", 20)
+    restart(house, 'preset = "consumer"\n', f'preset = "consumer"\nidle = "{IDLE}s"\n')
+    until(lambda: busy.is_online() and silent.is_online(), "both to be back", 60)
     silent.agent.stop()
     begun = time.monotonic()
-    until(lambda: state(house, sessions[1]) == "expired", "the silent one to expire", 20)
-    measure.tell("idle limit of 4 s: expired after", f"{time.monotonic() - begun:.1f} s")
+    until(lambda: state(house, sessions[1]) == "expired", "the silent one to expire", 120)
+    measure.tell(f"idle limit of {IDLE} s: expired after", f"{time.monotonic() - begun:.1f} s")
     silent.start()
-    until(lambda: silent.session_now["state"] == "unavailable", "the silent one to hear of it", 20)
+    until(lambda: silent.session_now["state"] == "unavailable", "the silent one to hear of it", 60)
     assert silent.write()["code"] == 209
     assert state(house, sessions[0]) == "active"
     assert "seq" in busy.write()

@@ -39,7 +39,7 @@ def says_degraded(board: HouseBoard, mark: int) -> None:
         return (message.topic == "postern/health" and bool(message.payload)
                 and json.loads(message.payload).get("degraded") is True)
 
-    board.watcher.wait(is_degraded, "health to say degraded", since=mark)
+    board.watcher.wait(is_degraded, "health to say degraded", since=mark, timeout=60)
 
 
 @pytest.mark.parametrize("name, damage", [
@@ -76,7 +76,7 @@ def test_loss_holds_writes_until_the_same_user_pairs_again(house, name, damage):
     board.owner.claim(url).must_end()
     board.wait_session("available", since=mark, timeout=30)
     for one in held:
-        until(lambda: board.thermo.answer_to(one), "what was held to be answered", 20)
+        until(lambda: board.thermo.answer_to(one), "what was held to be answered", 60)
         assert "seq" in board.thermo.answer_to(one)
     assert "seq" in board.write()
     status = board.status()

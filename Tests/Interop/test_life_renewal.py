@@ -45,9 +45,9 @@ def expire(house: House, board: HouseBoard) -> str:
     house.start()
     # What a board sends before that is not heard.
     consumer.wait_back()
-    until(lambda: row(house, board)["sessionEnd"] == "expired", "the session to expire", 30)
+    until(lambda: row(house, board)["sessionEnd"] == "expired", "the session to expire", 60)
     until(lambda: may_publish(house, board) == {"outbox", "status"},
-          "the board's role to shrink", 30)
+          "the board's role to shrink", 60)
     return session
 
 
@@ -92,12 +92,12 @@ def test_held_writes_leave_after_a_renewal_from_afar(house, owner):
     mark = board.watcher.mark()
     done = json.loads(owner.must("boards", "renew", board.iid, "--json"))
     assert done["state"] == "accepted" and done["renewal"] is True
-    said = board.wait_session("available", since=mark, timeout=30)["session"]
+    said = board.wait_session("available", since=mark, timeout=60)["session"]
     assert said["objectId"] == done["sessionId"] != old
     house.wait_data(board, set(held), 60)
-    arrived = [m for m in house.data(board) if m.payload in held]
-    assert [m.payload for m in arrived] == held
-    assert [int(m.user["seq"]) for m in arrived] == given
+    # QoS 1 may bring one twice.
+    arrived = dict.fromkeys((int(m.user["seq"]), m.payload) for m in house.data(board))
+    assert list(arrived) == list(zip(given, held))
     assert "seq" in board.write(b"under the new session")
     house.wait_data(board, {b"under the new session"})
     assert row(house, board)["sessionEnd"] is None

@@ -51,10 +51,10 @@ def assert_owner_recovers(house: House, board: HouseBoard, thief: HouseBoard) ->
     """The owner pairs anew with the board in hand; the stolen state is worth nothing now."""
     mark = board.watcher.mark()
     board.owner.claim(board.pair("--new")).must_end()
-    until(lambda: board.session_now["state"] == "available", "the new session", 20)
-    until(lambda: "seq" in board.write(), "writes to be taken again", 15)
+    until(lambda: board.session_now["state"] == "available", "the new session", 60)
+    until(lambda: "seq" in board.write(), "writes to be taken again", 60)
     board.wait_settled()
-    assert refresh(board) == "done"
+    until(lambda: refresh(board) == "done", "a refresh under the new session", 60)
     board.wait_session("available", since=mark)
     assert is_over(thief)
 
@@ -65,15 +65,15 @@ def test_thief_who_refreshes_first(house, measure):
     victim.agent.stop()
     thief = steal(house, victim, "early thief")
     thief.start()
-    until(lambda: refresh(thief) == "done", "the thief's refresh", 15)
+    until(lambda: refresh(thief) == "done", "the thief's refresh", 60)
     thief.agent.stop()
     mark = victim.watcher.mark()
     victim.start()
-    until(lambda: refresh(victim) != "offline", "the victim's refresh to be answered", 15)
-    assert victim.wait_session("unavailable", since=mark)["code"] == 209
+    until(lambda: refresh(victim) != "offline", "the victim's refresh to be answered", 60)
+    assert victim.wait_session("unavailable", since=mark, timeout=60)["code"] == 209
     mark = thief.watcher.mark()
     thief.start()
-    until(lambda: is_over(thief), "the thief to be stopped", 20)
+    until(lambda: is_over(thief), "the thief to be stopped", 60)
     for board in (victim, thief):
         assert_stopped(board)
     measure.tell("the audit log", assert_told(house, session)["detail"])
@@ -88,15 +88,15 @@ def test_thief_who_comes_late(house):
     thief = steal(house, victim, "late thief")
     victim.start()
     for _ in range(2):
-        until(lambda: refresh(victim) == "done", "the victim's refresh", 15)
+        until(lambda: refresh(victim) == "done", "the victim's refresh", 60)
     victim.agent.stop()
     thief.start()
-    until(lambda: is_over(thief) or refresh(thief) == "", "the thief to be stopped", 20)
+    until(lambda: is_over(thief) or refresh(thief) == "", "the thief to be stopped", 60)
     assert_stopped(thief)
     thief.agent.stop()
     mark = victim.watcher.mark()
     victim.start()
-    said = victim.wait_session("unavailable", since=mark, timeout=20)
+    said = victim.wait_session("unavailable", since=mark, timeout=60)
     assert said["reason"] == "reuse"
     assert_stopped(victim)
     assert_told(house, session)
@@ -118,7 +118,7 @@ def test_both_at_the_same_time(house):
                 refresh(board)
         return is_over(victim) and is_over(thief)
 
-    until(both_over, "both to be stopped", 60)
+    until(both_over, "both to be stopped", 120)
     for board in (victim, thief):
         assert_stopped(board)
     assert_told(house, session)

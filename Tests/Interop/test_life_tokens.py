@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from bench.house import House, HouseBoard
+from bench.link import Message
 from bench.waiting import until
 from conftest import assert_nothing_leaked
 from house_fixtures import house, house_settings, measure  # noqa: F401, fixtures
+from postern_contract import topics
 
 DAY = 86_400
 
@@ -26,7 +28,7 @@ def refresh(board: HouseBoard, *more: str) -> dict:
                                              ok=(0, 1, 4, 5))))
         return said["result"] not in ("offline", "late")
 
-    until(is_answered, "a refresh to be answered", 20)
+    until(is_answered, "a refresh to be answered", 60)
     return said
 
 
@@ -116,24 +118,34 @@ def test_session_token_of_another_user(house):
 # Ends that move.
 
 
+def wait_later_end(board: HouseBoard, first: int, mark: int) -> Message:
+    """What the bus says of a session that ends later than before; it may repeat the old end."""
+    def says(message: Message) -> bool:
+        body = json.loads(message.payload or b"{}") if message.topic == topics.BUS_SESSION else {}
+        return (body.get("session", {}).get("expiresAt") or 0) > first
+
+    return board.watcher.wait(says, "a later end on the bus", since=mark, timeout=60)
+
+
 def test_extension_reaches_the_board(house, measure):
     board = house.live("extended", "--duration", "1h")
     session, first = board.session_id, board.session_now["session"]["expiresAt"]
     mark, begun = board.watcher.mark(), time.monotonic()
     house.admin.must("sessions", "extend", session, "20d")
-    notice = board.wait_notice("available", since=mark)
+    notice = wait_later_end(board, first, mark)
     measure.milliseconds("sessions extend: told on the bus after", notice.at - begun)
     last = json.loads(notice.payload)["session"]["expiresAt"]
-    assert abs(last - (time.time() + 20 * DAY)) < 60 and last > first
+    assert abs(last - (time.time() + 20 * DAY)) < 120
     assert house.show(session)["expiresAt"] == last
-    house.wait_event("session.extended", session)
+    house.wait_event("session.extended", session, 60)
 
 
 def test_board_asks_for_an_extension(house):
     board = house.live("asking", "--duration", "1h")
-    session, mark = board.session_id, board.watcher.mark()
+    session, first = board.session_id, board.session_now["session"]["expiresAt"]
+    mark = board.watcher.mark()
     refresh(board, "--for", "10d")
-    last = board.wait_session("available", since=mark)["session"]["expiresAt"]
+    last = json.loads(wait_later_end(board, first, mark).payload)["session"]["expiresAt"]
     assert abs(last - (time.time() + 10 * DAY)) < 120
     assert house.show(session)["expiresAt"] == last
 
@@ -189,7 +201,7 @@ def test_key_rotation_while_boards_are_online(house, measure):
         assert new["kid"] != old["kid"]
         [published] = [k for k in after if k["kid"] == old["kid"]]
         assert published["state"] == "published" and published["publishedUntil"] > time.time()
-        until(lambda: "a new key signs" in house.server.log, "the service to take the key", 5)
+        until(lambda: "a new key signs" in house.server.log, "the service to take the key", 60)
         measure.milliseconds("keys rotate: taken by the service after", time.monotonic() - begun)
         for board in boards:
             before = board.generation
@@ -201,8 +213,9 @@ def test_key_rotation_while_boards_are_online(house, measure):
         writer.join(20)
     assert len(sent) > 2
     house.wait_data(boards[0], sent)
-    numbers = [int(m.user["seq"]) for m in house.data(boards[0])]
-    assert numbers == sorted(set(numbers)) and len(numbers) == len(sent)
+    # QoS 1 may bring one twice.
+    numbers = list(dict.fromkeys(int(m.user["seq"]) for m in house.data(boards[0])))
+    assert numbers == sorted(numbers) and len(numbers) == len(sent)
     for board in boards:
         board.agent.kill()
         mark = board.watcher.mark()
@@ -213,7 +226,7 @@ def test_key_rotation_while_boards_are_online(house, measure):
 
 def wait_verified(board: HouseBoard) -> None:
     """The board knows the key of the token that it holds, or has asked and refreshed again."""
-    until(board.is_online, "the board to be online", 20)
+    until(board.is_online, "the board to be online", 60)
     assert refresh(board)["result"] == "done"
     assert "does not verify" not in board.agent.log
     assert board.session_now["state"] == "available"

@@ -28,7 +28,7 @@ class Evidence:
     def search(self) -> list[str]:
         """Where a secret stands, as `<label> in <place>`: empty when all is well."""
         places = [*self.texts, *((f"MQTT {topic}", data) for topic, data in self.journal)]
-        places += [(str(path), _content(path)) for path in self._files()]
+        places += [(str(path), content(path)) for path in self._files()]
         # Copied: threads of the benches go on.
         secrets = {label: set(forms) for label, forms in list(self.secrets.items())}
         return sorted(
@@ -47,7 +47,7 @@ class Evidence:
         return [path for path in paths if path.is_file() and path not in self.ours]
 
 
-def _content(path: Path) -> bytes:
+def content(path: Path) -> bytes:
     """What is in a file; nothing of one that a running program has just removed."""
     try:
         return path.read_bytes()
