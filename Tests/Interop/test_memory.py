@@ -11,7 +11,7 @@ from postern_contract.claim_url import ClaimURL
 def wait_gone(process: int, *secrets: str | bytes) -> None:
     """A reply or a commit may still be on its way."""
     sought = [each if isinstance(each, bytes) else each.encode() for each in secrets]
-    until(lambda: not holds(process, *sought), "the secrets to leave the memory", 10)
+    until(lambda: not holds(process, *sought), "the secrets to leave the memory", 60)
 
 
 def test_claim_secret_leaves_the_agent_with_the_provisioning(bench):

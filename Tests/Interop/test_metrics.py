@@ -52,7 +52,7 @@ class Figures:
 
 
 def get(port: int, path: str = "/metrics", host: str | None = None, method: str = "GET"):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     connection.putrequest(method, path, skip_host=host is not None)
     if host is not None:
         connection.putheader("Host", host)
@@ -87,8 +87,10 @@ def test_the_numbers_are_those_of_status(bench, port):
     for _ in range(3):
         app.write("Other")
     bench.wait_data(board, b"6")
-    until(lambda: scrape(port)["postern_queue_messages"] == 0, "the queue to empty")
-    figures, status = scrape(port), bench.status()
+    until(lambda: scrape(port)["postern_queue_messages"] == 0, "the queue to empty", 60)
+    begun = time.time()
+    figures = scrape(port)
+    ended, status = time.time(), bench.status()
     assert figures.of("postern_build_info", version=status["version"]) == 1
     assert figures["postern_session_available"] == 1
     assert figures.of("postern_session_state", state="available") == 1
@@ -104,10 +106,11 @@ def test_the_numbers_are_those_of_status(bench, port):
     for (app_name, rule), count in refused.items():
         name = "postern_messages_refused_total"
         assert figures.of(name, app=app_name, rule=rule) == count
-    assert abs(time.time() - figures["postern_heartbeat_age_seconds"]
-               - status["validatedAt"]) < 5
-    assert abs(figures["postern_session_offline_seconds"] + time.time()
-               - status["offlineUntil"]) < 5
+    # Whole seconds, and the scrape is somewhere between its begin and its end.
+    assert begun - 5 < (
+        figures["postern_heartbeat_age_seconds"] + status["validatedAt"]) < ended + 5
+    assert begun - 5 < (
+        status["offlineUntil"] - figures["postern_session_offline_seconds"]) < ended + 5
     assert figures["postern_clock_set"] == 1 and figures["postern_degraded"] == 0
 
 
@@ -117,13 +120,14 @@ def test_a_queue_that_waits_is_counted(bench, port):
     app = bench.app()
     for n in range(5):
         app.write("Reading", b"%d" % n)
-    figures = until(lambda: (f := scrape(port))["postern_queue_messages"] == 5 and f, "5 waiting")
-    status = bench.status()["queue"]
+    figures = until(lambda: (f := scrape(port))["postern_queue_messages"] == 5
+                    and f["postern_uplink_up"] == 0 and f, "5 waiting", 60)
+    status, later = bench.status()["queue"], scrape(port)
     assert (figures["postern_queue_messages"], figures["postern_queue_bytes"]) == (
         status["messages"], status["bytes"])
-    assert abs(figures["postern_queue_oldest_seconds"] - status["oldestAge"]) <= 3
+    assert (figures["postern_queue_oldest_seconds"] - 2 <= status["oldestAge"]
+            <= later["postern_queue_oldest_seconds"] + 2)
     assert figures["postern_queue_in_bytes_per_second"] > 0
-    assert figures["postern_uplink_up"] == 0
 
 
 def test_nothing_secret_is_among_them(bench, port):
@@ -194,7 +198,7 @@ def test_the_authority_counts_boards_sessions_and_requests(house, authority_port
     figures = until(
         lambda: (f := scrape(authority_port))["postern_authority_boards_up"] == 1
         and f["postern_authority_session_ends_seconds"] > 0 and f,
-        "the board to be counted as up")
+        "the board to be counted as up", 60)
     assert figures["postern_authority_boards"] == 1
     assert figures.of("postern_authority_sessions", of="board") == 1
     assert figures.of("postern_authority_sessions", of="person") >= 1
@@ -206,7 +210,8 @@ def test_the_authority_counts_boards_sessions_and_requests(house, authority_port
     assert figures.of(name, type="provision.accepted") >= 1
     house.revoke(board.session_id)
     until(lambda: scrape(authority_port).samples.get(
-        ("postern_authority_sessions_ended", (("reason", "revoked"),))) == 1, "the end counted")
+        ("postern_authority_sessions_ended", (("reason", "revoked"),))) == 1,
+          "the end counted", 60)
     assert board.iid not in get(authority_port)[2]
 
 

@@ -70,7 +70,7 @@ def test_board_that_tries_first_gets_in_once_claimed(bench):
         except AssertionError:
             return False
 
-    until(claim_late, "the board to get in", 15)
+    until(claim_late, "the board to get in", 60)
     board.wait_held()
 
 
@@ -95,18 +95,20 @@ def test_new_password_replaces_the_derived_one(bench):
 
 def test_heartbeat_tells_session_user_scope_and_now(bench):
     board = bench.live_board(scope={"default": "allow", "rules": []})
+    begun = int(time.time())
     reply = board.beat()
     assert reply["session"] == board.held.session
     assert reply["user"]["username"] == "ada"
     assert reply["scope"] == {"default": "allow", "rules": []}
-    assert abs(reply["now"] - time.time()) < 5
+    assert begun <= reply["now"] <= time.time()
 
 
 def test_heartbeat_extends_only_when_asked(bench):
     board = bench.live_board()
     assert board.beat()["session"]["expiresAt"] is None
+    begun = int(time.time())
     expires = board.beat(durationMinutes=5)["session"]["expiresAt"]
-    assert abs(expires - time.time() - 300) < 5
+    assert begun <= expires - 300 <= time.time()
     with pytest.raises(ContractError) as refusal:
         board.beat(durationMinutes=4)
     assert refusal.value.code == 142
@@ -116,13 +118,10 @@ def test_same_request_gets_the_identical_reply(bench):
     board = bench.live_board()
     request = board.new_request("session.authenticate", sessionToken=board.held.session_token)
     board.exchange(request)
-    mark = board.link.mark()
     board.send(request)
     board.send(request | {"iat": request["iat"] + 1})
-    until(lambda: len(board.link.since(mark)) >= 2, "two more replies")
-    replies = {m.payload for m in board.link.heard if m.payload in _replies(board, request)}
-    assert len(replies) == 1
-    assert len(_replies(board, request)) == 3
+    until(lambda: len(_replies(board, request)) == 3, "two more replies", 60)
+    assert len(set(_replies(board, request))) == 1
 
 
 def _replies(board, request) -> list[bytes]:
@@ -145,7 +144,7 @@ def test_unanswered_request_is_repeated_with_its_id(bench):
     mark = bench.authority.mark()
     board.beat()
     ids = [r.id for r in bench.authority.requests[mark:] if r.type == "session.authenticate"]
-    assert len(ids) == 2 and len(set(ids)) == 1
+    assert len(ids) >= 2 and len(set(ids)) == 1
 
 
 @pytest.mark.parametrize("strayed", [{"iat": -600}, {"iat": +600}, {"clock": "unset"}])
@@ -153,14 +152,15 @@ def test_wrong_clock_is_answered_with_now(bench, strayed):
     board = bench.live_board()
     request = board.new_request("session.authenticate", sessionToken="r:" + "A" * 43)
     request |= {"iat": request["iat"] + strayed["iat"]} if "iat" in strayed else strayed
+    begun = int(time.time())
     reply = _raw_exchange(board, request)
     assert reply["error"]["code"] == 142
-    assert abs(reply["now"] - time.time()) < 5
+    assert begun <= reply["now"] <= time.time()
 
 
 def _raw_exchange(board, request: dict) -> dict:
     board.send(request)
-    return until(lambda: board.reply_to(request["id"]), "the reply")
+    return until(lambda: board.reply_to(request["id"]), "the reply", 60)
 
 
 @pytest.mark.parametrize("type_, members, code", [
@@ -233,12 +233,12 @@ def test_revocation_is_answered_cleared_and_the_client_removed(bench):
     assert heard["id"] == revoked["id"] and board.ended == "revoked"
     ended = bench.authority.wait_request("session.ended")
     assert ended.body["re"] == revoked["id"]
-    until(lambda: not board.link.is_up, "the broker to put the board out")
+    until(lambda: not board.link.is_up, "the broker to put the board out", 60)
     with pytest.raises(Refused):
         Link(board.login(board.broker_password)).open()
     inbox = topics.inbox(board.iid)
     until(lambda: [m for m in bench.observer.heard if m.topic == inbox][-1].payload == b"",
-          "the retained revocation to be cleared")
+          "the retained revocation to be cleared", 60)
 
 
 def test_revoked_board_keeps_only_its_farewell(bench):
@@ -282,7 +282,7 @@ def test_old_sequence_numbers_are_ignored(bench):
     installation = bench.authority.boards[board.iid]
     for scope in ({"default": "deny", "rules": []}, {"default": "allow", "rules": []}):
         bench.authority.update(installation, scope)
-        until(lambda: board.held.scope == scope, "the update")
+        until(lambda: board.held.scope == scope, "the update", 60)
     first = next(m for m in board.link.heard if _says(board, m, "session.updated"))
     bench.authority.send(installation, first.payload)
     board.beat()
@@ -305,7 +305,7 @@ def test_messages_of_strangers_are_dropped(bench):
     authority = bench.authority.seal_key.public
     forged = sealed.seal_auth(request, topic, authority, stranger)
     board.link.publish(topic, forged)
-    until(lambda: forged in bench.authority.unopened, "the authority to drop it")
+    until(lambda: forged in bench.authority.unopened, "the authority to drop it", 60)
     assert board.reply_to(request["id"]) is None
 
 

@@ -28,7 +28,7 @@ def test_damage_is_named_set_aside_and_exported_while_the_rest_flows(make_bench)
     assert found["findings"] == [f"segment {segment.stem}: sequences {numbers[2]} to {numbers[2]}"]
     bench.start()
     bench.resume_broker(board.iid)
-    until(lambda: bench.status()["queue"]["messages"] == 0, "the queue to drain", 30)
+    until(lambda: bench.status()["queue"]["messages"] == 0, "the queue to drain", 60)
     losses = json.loads(bench.command("queue", "show", "--json", ok=(3,)))["losses"]
     assert losses["causes"] == {"damaged": 1} and losses["ranges"] == [[numbers[2]] * 2]
     assert bench.command("queue", "export").split() == [segment.stem]
