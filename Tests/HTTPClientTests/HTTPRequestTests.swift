@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPClient
 
-@Suite("HTTP request", .timeLimit(.minutes(1)))
+@Suite("HTTP request", .timeLimit(.minutes(5)))
 struct HTTPRequestTests {
     private func failure(_ request: HTTPRequest) async -> HTTPFailure? {
         do throws(HTTPFailure) {
@@ -29,10 +29,10 @@ struct HTTPRequestTests {
     func limits() async throws {
         let silent = try SilentListener()
         var request = HTTPRequest("GET", "http://127.0.0.1:\(silent.port)/")
-        request.limit = .milliseconds(200)
+        request.limit = .seconds(2)
         #expect(await failure(request) == .late(.http))
         var secret = HTTPRequest("GET", "https://127.0.0.1:\(silent.port)/")
-        secret.connectLimit = .milliseconds(200)
+        secret.connectLimit = .seconds(2)
         #expect(await failure(secret) == .late(.tls))
     }
 

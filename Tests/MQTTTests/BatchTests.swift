@@ -39,7 +39,7 @@ struct BatchTests {
         return batches
     }
 
-    @Test("gets the next batch only after it acknowledged the last one", .timeLimit(.minutes(1)))
+    @Test("gets the next batch only after it acknowledged the last one", .timeLimit(.minutes(5)))
     func order() async throws {
         let broker = try TestBroker()
         let client = try await connect(broker)
@@ -52,7 +52,7 @@ struct BatchTests {
         await client.close()
     }
 
-    @Test("gets what it did not acknowledge again, and nothing else", .timeLimit(.minutes(1)))
+    @Test("gets what it did not acknowledge again, and nothing else", .timeLimit(.minutes(5)))
     func again() async throws {
         let broker = try TestBroker()
         let first = try await connect(broker)
@@ -69,7 +69,7 @@ struct BatchTests {
         await second.close()
     }
 
-    @Test("subscribes while what its session kept comes", .timeLimit(.minutes(1)))
+    @Test("subscribes while what its session kept comes", .timeLimit(.minutes(5)))
     func resumed() async throws {
         let broker = try TestBroker()
         let first = try await connect(broker)
@@ -85,7 +85,7 @@ struct BatchTests {
         await second.close()
     }
 
-    @Test("ends at once while a batch waits", .timeLimit(.minutes(1)))
+    @Test("ends at once while a batch waits", .timeLimit(.minutes(5)))
     func closing() async throws {
         let broker = try TestBroker()
         let client = try await connect(broker)

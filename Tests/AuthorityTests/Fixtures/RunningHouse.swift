@@ -92,7 +92,7 @@ final class RunningHouse: Sendable {
         let client = try await BrokerClient.connect(
             ConnectOptions(
                 uri: try uri, clientID: clientID, username: username, password: password),
-            timeout: .seconds(5))
+            timeout: .seconds(30))
         return Listener(client)
     }
 
@@ -183,9 +183,9 @@ final class Listener: Sendable {
 
 struct TimedOut: Error {}
 
-/// What `condition` returns once it returns something; throws after ten seconds.
+/// What `condition` returns once it returns something; throws after a minute.
 func until<T>(_ condition: () async throws -> T?) async throws -> T {
-    let limit = ContinuousClock.now + .seconds(10)
+    let limit = ContinuousClock.now + .seconds(60)
     while ContinuousClock.now < limit {
         if let result = try await condition() { return result }
         try await Task.sleep(for: .milliseconds(10))

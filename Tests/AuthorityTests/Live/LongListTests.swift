@@ -14,7 +14,7 @@ struct LongListTests {
         })
     }
 
-    @Test("of logins and people comes whole", .timeLimit(.minutes(2)))
+    @Test("of logins and people comes whole", .timeLimit(.minutes(5)))
     func whole() async throws {
         let house = try await House()
         let password = SecretBytes("secret")

@@ -90,7 +90,7 @@ struct ClockGuardTests {
     }
 
     @Test("is heard in the service's log at the start, until the clock is accepted",
-          .timeLimit(.minutes(1)))
+          .timeLimit(.minutes(5)))
     func program() async throws {
         let place = try Place()
         #expect(try await place.initialise() == 0)

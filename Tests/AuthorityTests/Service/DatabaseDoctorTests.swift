@@ -68,7 +68,7 @@ struct DatabaseDoctorTests {
     }
 
     @Test("sees what is ahead of a database, and blames no state for one that is away",
-          .timeLimit(.minutes(2)))
+          .timeLimit(.minutes(5)))
     func upAndDown() async throws {
         try await configure(server.newDatabase())
         try await found()
@@ -120,7 +120,7 @@ struct DatabaseDoctorTests {
     }
 
     @Test("says that one hangs which takes connections and gives no answer",
-          .timeLimit(.minutes(1)))
+          .timeLimit(.minutes(5)))
     func hanging() async throws {
         let listener = try SilentListener()
         try configure("postgres://u@127.0.0.1:\(listener.port)/d")

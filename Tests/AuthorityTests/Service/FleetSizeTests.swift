@@ -44,7 +44,7 @@ struct FleetSizeTests {
         #expect(size.spread == .seconds(seconds))
     }
 
-    @Test("is counted until its task is cancelled", .timeLimit(.minutes(1)))
+    @Test("is counted until its task is cancelled", .timeLimit(.minutes(5)))
     func run() async throws {
         let size = made()
         let running = Task { await size.run { () throws(AuthorityError) in 30 } }

@@ -41,7 +41,7 @@ struct MetricsServiceTests {
         }
     }
 
-    @Test("are at a socket for its owner and its group, until the end", .timeLimit(.minutes(1)))
+    @Test("are at a socket for its owner and its group, until the end", .timeLimit(.minutes(5)))
     func socket() async throws {
         let folder = try TemporaryFolder()
         let path = "\(folder.path)/m.sock"
@@ -54,7 +54,7 @@ struct MetricsServiceTests {
         #expect(mode(path) == nil)
     }
 
-    @Test("leave the socket of another that is served", .timeLimit(.minutes(1)))
+    @Test("leave the socket of another that is served", .timeLimit(.minutes(5)))
     func taken() async throws {
         let folder = try TemporaryFolder()
         let path = "\(folder.path)/m.sock"

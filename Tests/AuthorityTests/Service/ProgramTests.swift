@@ -47,7 +47,7 @@ struct ProgramTests {
         #expect(try await place.initialise() == 77)
     }
 
-    @Test("serves once from a folder, with other commands beside it", .timeLimit(.minutes(1)))
+    @Test("serves once from a folder, with other commands beside it", .timeLimit(.minutes(5)))
     func second() async throws {
         let place = try Place()
         #expect(try await place.initialise() == 0)
@@ -64,7 +64,7 @@ struct ProgramTests {
     }
 
     @Test("ends at SIGTERM, and leaves no broker then or after SIGKILL",
-          .timeLimit(.minutes(1)))
+          .timeLimit(.minutes(5)))
     func ending() async throws {
         let place = try Place()
         #expect(try await place.initialise() == 0)

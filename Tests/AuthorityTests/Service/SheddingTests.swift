@@ -44,7 +44,7 @@ struct SheddingTests {
     }
 
     @Test("has boards refused by name before it goes on, and all that was taken done afterwards",
-          .timeLimit(.minutes(2)))
+          .timeLimit(.minutes(5)))
     func held() async throws {
         let house = try await House()
         let ada = try await house.login()
@@ -84,7 +84,7 @@ struct SheddingTests {
     }
 
     @Test("is not made busy by one board: its ninth message is dropped, and others are done",
-          .timeLimit(.minutes(2)))
+          .timeLimit(.minutes(5)))
     func flood() async throws {
         let house = try await House()
         let ada = try await house.login()

@@ -30,7 +30,7 @@ struct StoreWaitTests {
         }
     }
 
-    @Test("is one of the embedded broker's start, too", .timeLimit(.minutes(1)))
+    @Test("is one of the embedded broker's start, too", .timeLimit(.minutes(5)))
     func accounts() async throws {
         let folder = try TemporaryFolder()
         let accounts = Accounts()

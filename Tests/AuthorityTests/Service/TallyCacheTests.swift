@@ -92,7 +92,7 @@ struct TallyCacheTests {
         await source.wait(for: 2)
     }
 
-    @Test("counts once for all who ask at once", .timeLimit(.minutes(1)))
+    @Test("counts once for all who ask at once", .timeLimit(.minutes(5)))
     func together() async throws {
         let source = Source()
         let cache = source.cache
@@ -109,7 +109,7 @@ struct TallyCacheTests {
         #expect(source.counts == 1)
     }
 
-    @Test("makes a slow count anew behind whoever asks", .timeLimit(.minutes(1)))
+    @Test("makes a slow count anew behind whoever asks", .timeLimit(.minutes(5)))
     func slow() async throws {
         let source = Source()
         let cache = source.cache

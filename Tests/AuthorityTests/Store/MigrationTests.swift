@@ -28,7 +28,7 @@ struct MigrationTests {
         try await place.run("user", "add", name, "--password-file", place.password)
     }
 
-    @Test("copies every record once, and leaves the file as it is", .timeLimit(.minutes(2)))
+    @Test("copies every record once, and leaves the file as it is", .timeLimit(.minutes(5)))
     func once() async throws {
         let unnamed = try await migrate()
         #expect(unnamed.code == 2 && unnamed.words.contains("name the database first"))
@@ -50,7 +50,7 @@ struct MigrationTests {
         #expect(try await addUser("bob") == 0)
     }
 
-    @Test("copies a backup, too", .timeLimit(.minutes(2)))
+    @Test("copies a backup, too", .timeLimit(.minutes(5)))
     func backup() async throws {
         let kept = "\(place.folder.path)/kept.db"
         #expect(try await place.run("backup", "--to", kept) == 0)
@@ -60,7 +60,7 @@ struct MigrationTests {
         #expect(try await addUser("bob") == 0)
     }
 
-    @Test("is refused while a service runs on the file", .timeLimit(.minutes(2)))
+    @Test("is refused while a service runs on the file", .timeLimit(.minutes(5)))
     func served() async throws {
         let (service, log) = try place.start("serve")
         try await untilTrue { try place.text(log).contains("ready\n") }

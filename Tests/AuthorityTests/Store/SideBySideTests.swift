@@ -36,7 +36,7 @@ struct SideBySideTests {
     }
 
     @Test("settle what the other began, and one of them keeps what boards say of themselves",
-          .timeLimit(.minutes(1)))
+          .timeLimit(.minutes(5)))
     func shared() async throws {
         let pair = try await Pair()
         let ada = try await pair.first.login()
@@ -95,7 +95,7 @@ struct SideBySideTests {
         await link.client.close()
     }
 
-    @Test("send requests elsewhere before they leave", .timeLimit(.minutes(1)))
+    @Test("send requests elsewhere before they leave", .timeLimit(.minutes(5)))
     func draining() async throws {
         let pair = try await Pair()
         let url = "http://127.0.0.1:\(pair.first.httpPort)/postern/v1/health"

@@ -57,7 +57,7 @@ struct StoreCopyTests {
 
 @Suite("Backup")
 struct BackupTests {
-    @Test("is one view of a store in use, and replaces none unasked", .timeLimit(.minutes(2)))
+    @Test("is one view of a store in use, and replaces none unasked", .timeLimit(.minutes(5)))
     func command() async throws {
         let place = try Place()
         #expect(try await place.initialise() == 0)

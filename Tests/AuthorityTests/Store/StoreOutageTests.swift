@@ -73,7 +73,7 @@ struct StoreOutageTests {
     }
 
     @Test("consumes nothing and revokes nobody, and all goes on without a restart",
-          .timeLimit(.minutes(3)), arguments: [PostgresServer.Stop.immediate, .fast])
+          .timeLimit(.minutes(5)), arguments: [PostgresServer.Stop.immediate, .fast])
     func outage(manner: PostgresServer.Stop) async throws {
         let server = try await PostgresServer()
         let house = try await House(place: HousePlace(TestDatabase(on: server)))
