@@ -84,25 +84,42 @@ class Browser:
         except (NoSuchElementException, StaleElementReferenceException):
             return None
 
-    def wait(self, selector: str, words: str = "", timeout: float = 15.0) -> WebElement:
+    def wait(self, selector: str, words: str = "", timeout: float = 60.0) -> WebElement:
         return until(lambda: self.find(selector, words),
                      f"{selector} with {words!r} at {self.address}", timeout)
 
-    def wait_gone(self, selector: str, timeout: float = 15.0) -> None:
+    def wait_gone(self, selector: str, timeout: float = 60.0) -> None:
         until(lambda: not self.find(selector), f"{selector} to go", timeout)
 
     def click(self, selector: str, words: str = "") -> None:
-        element = self.wait(selector, words)
-        self.script("arguments[0].scrollIntoView({block: 'center'})", element)
-        element.click()
+        """The page may put a new element in its place before it is clicked: then that is."""
+        def is_clicked() -> bool:
+            try:
+                element = self.wait(selector, words)
+                self.script("arguments[0].scrollIntoView({block: 'center'})", element)
+                element.click()
+                return True
+            except StaleElementReferenceException:
+                return False
+
+        until(is_clicked, f"{selector} with {words!r} to be clicked", 60)
 
     def type(self, selector: str, text: str) -> None:
         element = self.wait(selector)
         element.clear()
         element.send_keys(text)
 
-    def text(self, selector: str = "main") -> str:
-        return self.wait(selector).text
+    def text(self, selector: str = "main", words: str = "", timeout: float = 60.0) -> str:
+        """The words of the first element that is seen and has these. The page may put a new element
+        in its place meanwhile."""
+        def said() -> tuple[str] | None:
+            try:
+                element = self.find(selector, words)
+                return element and (element.text,)
+            except StaleElementReferenceException:
+                return None
+
+        return until(said, f"{selector} with {words!r} at {self.address}", timeout)[0]
 
     def script(self, text: str, *arguments):
         return self.driver.execute_script(text, *arguments)

@@ -54,7 +54,7 @@ def test_consumer_is_made_shown_once_and_removed(house, board, request, size):
     login = Login(port, shown["Client id"], shown["User name"], password)
     link = Link(login, subscribe=tuple(granted), journal=house.evidence.journal).open()
     assert "seq" in board.write(b'{"celsius":1}')
-    link.wait_topic(topics.data(board.iid, "Reading", "create"))
+    link.wait_topic(topics.data(board.iid, "Reading", "create"), timeout=60)
     browser.click("dialog button[type=button]:last-of-type", "Close")
     browser.wait_gone("dialog")
     card = browser.wait(f"[data-consumer=hall-{size}]", "greenhouse")
@@ -64,7 +64,7 @@ def test_consumer_is_made_shown_once_and_removed(house, board, request, size):
     browser.click(f"#remove-hall-{size}")
     visitor.confirm("Remove")
     browser.wait(".empty", "No consumers")
-    until(lambda: not link.is_up, "the program to be cut off", 5)
+    until(lambda: not link.is_up, "the program to be cut off", 60)
     with pytest.raises(Refused):
         Link(login).open()
 

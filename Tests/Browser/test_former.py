@@ -36,7 +36,7 @@ def test_kept_data_has_a_page_until_it_is_deleted(house, visit, size, request):
     release(visitor, cellar, keeps=False)
     release(visitor, attic, keeps=True)
     link = f".former a[href='#/former/{attic.iid}']"
-    browser.wait(link, attic.name, timeout=30)
+    browser.wait(link, attic.name)
     assert browser.text("#h-former") == "Data you kept"
     assert browser.accessibility() == []
     assert browser.find(f"a[href='#/former/{cellar.iid}']") is None
@@ -44,7 +44,7 @@ def test_kept_data_has_a_page_until_it_is_deleted(house, visit, size, request):
 
     browser.click(link)
     browser.wait("h1", attic.name)
-    visitor.wait_plotted("Reading.celsius", "22", timeout=30)
+    visitor.wait_plotted("Reading.celsius", "22")
     assert browser.find("#release") is None and browser.find("#rename") is None
     assert f"postern export --board '{attic.name}'" in browser.text(".readings")
     for scheme in SCHEMES:
@@ -56,15 +56,15 @@ def test_kept_data_has_a_page_until_it_is_deleted(house, visit, size, request):
     browser.click("#delete-data")
     visitor.confirm("Delete")
     browser.wait("h1", "Boards")
-    browser.wait_gone(link, timeout=30)
+    browser.wait_gone(link)
     assert kept(house, attic) == 0
     browser.go(f"/#/former/{attic.iid}")
-    browser.wait(".notice", "You keep no data of this board.", timeout=30)
+    browser.wait(".notice", "You keep no data of this board.")
 
 
 def test_list_of_boards_has_no_such_part_without_kept_data(house, phone):
     phone.log_in()
     phone.browser.wait("h1", "Boards")
-    phone.browser.wait(".empty", "No board is paired yet", timeout=30)
+    phone.browser.wait(".empty", "No board is paired yet")
     assert phone.browser.find("#h-former") is None
     assert phone.browser.accessibility() == []

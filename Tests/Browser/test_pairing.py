@@ -27,7 +27,7 @@ def test_board_is_paired_seen_and_signed_out(house, visit, size, request):
     browser.click("#pair")
     visitor.wait_step("sent")
     visitor.wait_step("opened")
-    board.wait_session("available")
+    board.wait_session("available", timeout=60)
     browser.shot(f"{name}-claim-opened")
     board.write(b'{"celsius":20.5}')
     visitor.wait_step("data")
@@ -44,9 +44,10 @@ def test_board_is_paired_seen_and_signed_out(house, visit, size, request):
     browser.wait("[data-series='Reading.celsius'] .sums", "greatest 23.25")
     browser.shot(f"{name}-board")
 
+    mark = board.watcher.mark()
     browser.click("#sign-out")
     visitor.confirm("Sign out")
-    board.wait_session("unavailable")
+    board.wait_session("unavailable", since=mark, timeout=60)
     visitor.wait_state("session")
     assert board.write(b'{"celsius":99}')["code"] == 209
     assert visitor.plotted("Reading.celsius") == "23.25", "nothing comes any more"
@@ -81,7 +82,7 @@ def test_pairing_needs_no_pointer(house, visit):
     tab_to(browser, "a.primary")
     browser.press(Keys.ENTER)
     browser.wait("h1", board.name)
-    rules = browser.wait("section.rules", "may").text
+    rules = browser.text("section.rules", "may")
     assert "Any app may create Reading" in rules
     shown = house.show(session["objectId"])
     assert shown["restricted"] is True
@@ -117,7 +118,7 @@ def test_pasted_url_is_as_good_as_a_code(house, phone):
     browser.wait("h1", "Pair a board")
     browser.shot("phone-claim-intake")
     browser.click("main button[type=submit]")
-    assert "Paste" in browser.wait(".error", "Paste").text
+    assert "Paste" in browser.text(".error", "Paste")
     # A terminal breaks long lines.
     browser.type("textarea", url[:60] + "\n" + url[60:])
     browser.click("main button[type=submit]")
@@ -191,7 +192,7 @@ def tab_to(browser, selector: str) -> None:
         browser.press(Keys.TAB)
         return browser.script("return document.activeElement.matches(arguments[0])", selector)
 
-    until(is_there, f"Tab to reach {selector}", 10)
+    until(is_there, f"Tab to reach {selector}", 60)
 
 
 def outline(browser) -> bool:

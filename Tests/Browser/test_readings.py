@@ -200,9 +200,14 @@ def test_fingers_zoom_and_hold_a_time(shows):
     touch(browser, ("touchStart", [0.5]), ("touchStart", [0.5, 0.6]), ("touchMove", [0.45, 0.7]),
           ("touchMove", [0.4, 0.9]), ("touchEnd", []))
     until(lambda: "–" in span(browser), "a zoomed span")
-    touch(browser, ("touchStart", [0.5]), ("touchEnd", []), ("touchStart", [0.5]),
-          ("touchEnd", []))
-    until(lambda: span(browser) == "The last hour", "two taps to go back")
+
+    def is_back() -> bool:
+        # On a busy machine two taps may be too far apart to be one.
+        touch(browser, ("touchStart", [0.5]), ("touchEnd", []), ("touchStart", [0.5]),
+              ("touchEnd", []))
+        return span(browser) == "The last hour"
+
+    until(is_back, "two taps to go back", 60)
 
 
 def test_live_data_does_not_move_what_is_held(shows, board):
@@ -271,12 +276,12 @@ def test_age_is_said_while_the_board_or_the_authority_is_away(house, shows, boar
     browser = shows()
     assert not browser.find(".as-of")
     board.cable.pull()
-    assert "The board is offline. As of" in browser.wait(".as-of", "offline", 60).text
+    assert "The board is offline. As of" in browser.text(".as-of", "offline", 60)
     browser.shot("phone-light-readings-offline", whole=False)
     board.cable.plug()
     until(lambda: not browser.find(".as-of"), "the board to be back", 60)
     house.server.stop()
-    assert ":" in browser.wait(".as-of", "The authority cannot be reached. As of", 30).text
+    assert ":" in browser.text(".as-of", "The authority cannot be reached. As of", 30)
     house.start()
     until(lambda: not browser.find(".as-of"), "the authority to be back", 60)
     board.wait_settled()
@@ -284,7 +289,7 @@ def test_age_is_said_while_the_board_or_the_authority_is_away(house, shows, boar
 
 def test_page_says_that_nothing_is_kept(shows, board):
     browser = shows(kept=False)
-    assert "keeps no data" in browser.wait("section.readings .note", "keeps").text
+    assert "keeps no data" in browser.text("section.readings .note", "keeps")
     assert not browser.find("[data-range]") and not asked(browser)
     assert browser.text(f"{PLOT} .value") == "21.5 °C"
     for celsius in (30, 31):
@@ -327,14 +332,14 @@ def test_stored_readings_are_there_after_a_restart(house, visit):
     def newest() -> dict:
         return {v["field"]: v for v in house.admin.http("GET", path)[1]["results"]}
 
-    until(lambda: newest().get("celsius", {}).get("number") == 22, "the store to have them", 20)
+    until(lambda: newest().get("celsius", {}).get("number") == 22, "the store to have them", 60)
     house.server.stop()
     house.start()
     assert house.admin.http("GET", path)[1]["kept"]
     browser = visit(PHONE).log_in(path=f"/#/boards/{board.iid}").browser
     browser.wait(f"{PLOT} .value", "22")
     browser.wait(f"{PLOT} .sums", "Least 20, greatest 24")
-    assert "on" in browser.wait(".texts", "state").text
+    assert "on" in browser.text(".texts", "state")
     board.wait_settled()
     board.write(b'{"celsius":30}')
     browser.wait(f"{PLOT} .sums", "greatest 30")

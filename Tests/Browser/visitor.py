@@ -37,12 +37,12 @@ class Visitor:
         """The path that the phone's camera opens when the board's code names this authority."""
         return "/claim#" + board.pair(*more).partition("#")[2]
 
-    def wait_step(self, step: str, state: str = "done", timeout: float = 40.0) -> None:
+    def wait_step(self, step: str, state: str = "done", timeout: float = 60.0) -> None:
         self.browser.wait(f"[data-step={step}][data-state={state}]", timeout=timeout)
 
-    def wait_problem(self, name: str, timeout: float = 20.0) -> str:
+    def wait_problem(self, name: str, timeout: float = 60.0) -> str:
         """What the page says of a problem, and what to do."""
-        return self.browser.wait(f"[data-problem={name}]", timeout=timeout).text
+        return self.browser.text(f"[data-problem={name}]", timeout=timeout)
 
     def pair(self, board: HouseBoard) -> None:
         """Pairs a board that runs, from its code to its first reading."""
@@ -67,10 +67,10 @@ class Visitor:
         """The last number of a plot, as a person reads it."""
         return self.browser.text(f"[data-series='{series}'] .value")
 
-    def wait_plotted(self, series: str, number: str, timeout: float = 20.0) -> None:
+    def wait_plotted(self, series: str, number: str, timeout: float = 60.0) -> None:
         self.browser.wait(f"[data-series='{series}'] .value", number, timeout)
 
-    def wait_state(self, words: str, timeout: float = 30.0) -> None:
+    def wait_state(self, words: str, timeout: float = 60.0) -> None:
         self.browser.wait(".title .pill", words, timeout)
 
     def confirm(self, words: str) -> None:
@@ -85,7 +85,7 @@ def everybody(house: House) -> dict[str, dict]:
     return {board["installationId"]: board for board in boards}
 
 
-def wait_board(house: House, board: HouseBoard, timeout: float = 30.0, **members) -> dict:
+def wait_board(house: House, board: HouseBoard, timeout: float = 60.0, **members) -> dict:
     """Until the authority says this of a board."""
     def found() -> dict | None:
         known = everybody(house).get(board.iid, {})
