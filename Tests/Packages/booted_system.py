@@ -103,7 +103,7 @@ class BootedSystem:
         return self.attempt("systemctl", "is-active", unit).stdout.strip() == "active"
 
     def wait_active(self, unit: str) -> None:
-        self.wait(lambda: self.is_active(unit), f"{unit} to be active", 30)
+        self.wait(lambda: self.is_active(unit), f"{unit} to be active", 60)
 
     def wait(self, is_true, what: str, patience: float) -> None:
         end = time.monotonic() + patience

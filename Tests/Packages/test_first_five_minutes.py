@@ -102,7 +102,7 @@ class Machine:
                 if _ended(watch):
                     break
             watch.kill()
-            said, words = watch.communicate(timeout=5)
+            said, words = watch.communicate(timeout=60)
         finally:
             watch.kill()
             watch.wait()
@@ -199,7 +199,7 @@ def test_no_broker_warns_of_a_later_version(machine):
     # The authority's broker says at its start whatever it has to say.
     machine.run("systemctl", "stop", "postern-authority.service")
     started = machine.booted.attempt(
-        "runuser", "-u", "postern-authority", "--", "timeout", "2", "mosquitto", "-v", "-c",
+        "runuser", "-u", "postern-authority", "--", "timeout", "5", "mosquitto", "-v", "-c",
         "/var/lib/postern-authority/broker/mosquitto.conf")
     machine.run("systemctl", "start", "postern-authority.service")
     machine.wait_session()
@@ -247,7 +247,7 @@ def test_what_is_removed_stops(machine):
 
 def test_a_purge_gives_the_broker_back(machine):
     machine.run("apt-get", "purge", "-y", "-q", *machine.names)
-    assert machine.booted.is_active("mosquitto.service")
+    machine.booted.wait_active("mosquitto.service")
     assert machine.publish("-h", "127.0.0.1", login="").returncode == 0
     assert machine.failed() == []
 
