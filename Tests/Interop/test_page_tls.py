@@ -32,7 +32,7 @@ def context(house, **settings) -> ssl.SSLContext:
 
 
 def connect(house) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", house.http_port), timeout=20)
+    return socket.create_connection(("127.0.0.1", house.http_port), timeout=60)
 
 
 def wrapped(house, made: ssl.SSLContext | None = None) -> ssl.SSLSocket:
@@ -95,7 +95,7 @@ def test_no_session_is_resumed(house, version):
 
 def test_many_requests_and_long_answers_share_a_connection(house):
     page = http.client.HTTPSConnection(
-        "localhost", house.http_port, context=context(house), timeout=20)
+        "localhost", house.http_port, context=context(house), timeout=60)
     texts = set()
     for path in ["/postern/v1/health", LARGEST] * 20:
         page.request("GET", path)
@@ -108,7 +108,7 @@ def test_many_requests_and_long_answers_share_a_connection(house):
 
 def test_long_body_arrives(house):
     page = http.client.HTTPSConnection(
-        "localhost", house.http_port, context=context(house), timeout=20)
+        "localhost", house.http_port, context=context(house), timeout=60)
     body = json.dumps({"username": "ada", "password": "x" * 60_000})
     page.request("POST", "/postern/v1/login", body, {"Content-Type": "application/json"})
     assert 400 <= page.getresponse().status < 500
@@ -192,7 +192,7 @@ def test_damaged_record_ends_the_connection(house):
     with connect(house) as plain:
         page = context(house).wrap_socket(plain, server_hostname="localhost")
         raw = socket.socket(fileno=page.detach())
-        raw.settimeout(20)
+        raw.settimeout(60)
         raw.sendall(b"\x17\x03\x03\x00\x20" + b"a" * 32)
         said = b""
         while chunk := raw.recv(4096):
@@ -245,5 +245,5 @@ def test_clients_that_vanish_leave_nothing(house):
         # A reset instead of an end.
         page.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         page.close()
-    until(lambda: connections() == 0, "the connections to be gone", 20)
+    until(lambda: connections() == 0, "the connections to be gone", 60)
     assert is_well(house)

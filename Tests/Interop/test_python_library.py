@@ -47,7 +47,7 @@ def test_five_lines_write_a_reading(board, login):
         assert app.update("Reading", "r1", {"celsius": 22}, unit="C") == seq + 1
         assert app.delete("Reading", "r1") == seq + 2
         assert app.create("Note", "any JSON") == seq + 3
-    until(lambda: len(records(board)) == 4, "the writes upstream", 20)
+    until(lambda: len(records(board)) == 4, "the writes upstream", 60)
     assert [payload for _, payload in records(board)] == [
         {"celsius": 21.5}, {"celsius": 22, "unit": "C"}, {}, "any JSON"]
 
@@ -75,19 +75,21 @@ def test_refusals_are_exceptions_that_say_what_decided(board, login):
 def test_the_end_of_a_session_is_an_exception_and_is_followed(board, login):
     url = board.pair()
     board.start()
-    with postern.App("thermo", timeout=3, **login) as app:
+    # It waits for a session for as long as that.
+    with postern.App("thermo", timeout=8, **login) as app:
         seen = []
         app.on_session(seen.append)
         assert app.session().reason == "unclaimed"
         with pytest.raises(postern.SessionOver) as found:
             app.create("Reading", celsius=21.5)
         assert (found.value.code, found.value.final) == (206, False)
+        app.timeout = 60
         claimed = board.authority.claim(url)
         board.authority.wait_live(claimed)
-        until(lambda: app.session().available, "the session", 20)
+        until(lambda: app.session().available, "the session", 60)
         assert app.session().user and app.create("Reading", celsius=21.5) == 1
         board.authority.revoke(claimed)
-        until(lambda: app.session().final, "the end of the session", 20)
+        until(lambda: app.session().final, "the end of the session", 60)
         with pytest.raises(postern.SessionOver) as found:
             app.create("Reading", celsius=21.5)
         assert (found.value.code, found.value.final) == (209, True)
@@ -103,21 +105,22 @@ def test_a_write_waits_for_a_session(board, login):
         writer = threading.Thread(target=lambda: numbers.append(app.create("Reading", c=1)))
         writer.start()
         board.authority.wait_live(board.authority.claim(url))
-        writer.join(30)
+        writer.join(60)
         assert numbers == [1]
 
 
 def test_no_answer_is_unavailable_and_retry_makes_no_second_record(board, login):
     board.live()
-    with postern.App("thermo", timeout=1, **login) as app:
+    with postern.App("thermo", **login) as app:
         first = app.create("Reading", n=1)
         board.agent.kill()
+        app.timeout = 1
         with pytest.raises(postern.Unavailable, match="the agent has not answered") as found:
             app.create("Reading", n=2)
         board.start()
-        app.timeout = 30
+        app.timeout = 60
         assert found.value.retry() == found.value.retry() == first + 1
-    until(lambda: len(records(board)) == 2, "the writes upstream", 20)
+    until(lambda: len(records(board)) == 2, "the writes upstream", 60)
     board.bus.program.kill()
     with postern.App("thermo", timeout=1, **login) as app:
         with pytest.raises(postern.Unavailable, match="the bus is away"):
@@ -215,12 +218,12 @@ def test_asyncio_has_the_same(board, login):
             numbers = await asyncio.gather(*(app.create("Reading", n=n) for n in range(1, 20)))
             assert sorted(numbers) == list(range(2, 21))
             await asyncio.to_thread(board.authority.revoke, claimed)
-            await asyncio.wait_for(follower, 20)
+            await asyncio.wait_for(follower, 60)
             with pytest.raises(postern.SessionOver):
                 await app.create("Reading", n=20)
             assert seen == ["unclaimed", None, "revoked"]
 
-    asyncio.run(asyncio.wait_for(live(), 60))
+    asyncio.run(asyncio.wait_for(live(), 120))
 
 
 def test_a_shell_sends_one_write(board, login, credentials):
@@ -269,7 +272,7 @@ def test_postern_agent_app_sends_one_write(board, login, tmp_path):
     assert refused.returncode == 1 and '"code":119' in refused.stderr
     assert send("thermo", "read", "Reading").returncode == 2
     assert send("pump", "create", "Reading").returncode == 77
-    until(lambda: records(board) == [(1, {"celsius": 21.5}), (2, {})], "the writes upstream", 20)
+    until(lambda: records(board) == [(1, {"celsius": 21.5}), (2, {})], "the writes upstream", 60)
 
 
 def test_the_package_is_built_and_installed_alone(tmp_path):

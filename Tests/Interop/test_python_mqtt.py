@@ -42,8 +42,8 @@ def test_a_publish_is_over_when_the_write_is_safe(board, client):
         info.wait_for_publish(30)
         assert info.is_published() and info.error is None
     assert sorted(info.seq for info in infos) == [1, 2, 3]
-    until(lambda: sorted(client.published) == sorted(i.mid for i in infos), "callbacks", 20)
-    until(lambda: len(records(board)) == 3, "the writes upstream", 20)
+    until(lambda: sorted(client.published) == sorted(i.mid for i in infos), "callbacks", 60)
+    until(lambda: len(records(board)) == 3, "the writes upstream", 60)
     assert not client.rejected
 
 
@@ -57,7 +57,7 @@ def test_a_refused_publish_raises_and_calls_back(board, client):
     with pytest.raises(postern.Refused) as found:
         info.wait_for_publish(30)
     assert found.value.code == 119 and not info.is_published() and info.seq is None
-    until(lambda: [mid for mid, _ in client.rejected] == [info.mid], "the callback", 20)
+    until(lambda: [mid for mid, _ in client.rejected] == [info.mid], "the callback", 60)
     assert not client.published
     for topic in ("create/Reading/r1", "create/a+b", "update/Reading", "delete/Reading/a/b"):
         with pytest.raises(ValueError):
@@ -88,9 +88,9 @@ def test_writes_outlive_agent_and_bus(board, client):
 def test_other_messages_are_as_they_were(board, client):
     board.live()
     client.subscribe([("postern/session", 1), ("postern/app/thermo/rejected", 1)])
-    until(lambda: "postern/session" in [m.topic for m in client.heard], "the session", 20)
+    until(lambda: "postern/session" in [m.topic for m in client.heard], "the session", 60)
     client.publish("postern/app/thermo/get/nothing", "", qos=1).wait_for_publish(30)
-    until(lambda: [m for m in client.heard if m.topic.endswith("rejected")], "the answer", 20)
+    until(lambda: [m for m in client.heard if m.topic.endswith("rejected")], "the answer", 60)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")

@@ -168,9 +168,9 @@ def test_killed_one_loses_nothing_and_repeats_nothing(house, boards):
 def test_database_away_ends_nobody(house, boards, postgres_server):  # noqa: F811
     loads = [Load(beat_and_refresh(board)) for board in boards]
     postgres_server.stop(immediate=True)
-    until(lambda: all(r.health() == 503 for r in house.replicas), "503 without a database", 20)
+    until(lambda: all(r.health() == 503 for r in house.replicas), "503 without a database", 60)
     postgres_server.start()
-    until(lambda: all(r.health() == 200 for r in house.replicas), "both to be well again", 30)
+    until(lambda: all(r.health() == 200 for r in house.replicas), "both to be well again", 60)
     for load in loads:
         load.progress()
         load.end()
@@ -186,7 +186,7 @@ def test_no_earlier_state_is_put_under_one_that_serves(house):
     def mark():
         return house.run_authority("restore", "--mark", POSTERN_STATE_DIR=str(state))
 
-    until(lambda: mark().returncode == 1, "the replicas to have their places again", 20)
+    until(lambda: mark().returncode == 1, "the replicas to have their places again", 60)
     first = house.replicas[0]
     assert first.program.stop(30) == 0
     done = mark()
@@ -206,7 +206,7 @@ def test_what_a_dead_one_left_undone_is_done_by_the_other(house, broker):
     first.program.kill()
     broker.start()
     board.connect()
-    until(lambda: board.ended, "the board to hear of its end", 30)
+    until(lambda: board.ended, "the board to hear of its end", 60)
     first.start()
 
 
@@ -235,7 +235,7 @@ def test_one_reads_where_nothing_is_shared_and_another_takes_over(unshared):
         reader = next(r for r in unshared.replicas if reads(r))
         reader.program.kill()
         other = next(r for r in unshared.replicas if r is not reader)
-        until(lambda: reads(other), "the other to read", 15)
+        until(lambda: reads(other), "the other to read", 60)
         load = Load(board.beat)
         load.progress()
         assert load.end().faults == []

@@ -58,9 +58,9 @@ def test_two_agents_on_one_bus_back_off_and_say_so(make_bench):
     copy.program.start()
     try:
         words = "another agent with this board's identity"
-        until(lambda: words in bench.agent.log, "the agent to say so", 30)
-        until(lambda: words in copy.program.log, "the copy to say so", 30)
-        until(lambda: bench.status().get("busShared"), "the status to say so")
+        until(lambda: words in bench.agent.log, "the agent to say so", 60)
+        until(lambda: words in copy.program.log, "the copy to say so", 60)
+        until(lambda: bench.status().get("busShared"), "the status to say so", 60)
         found = examine(bench)[1]["identity"]
         assert found["result"] == "failed" and "pair --new" in found["next"]
         # Once a second at first, then slower: said once, not at each turn.
@@ -88,7 +88,7 @@ def test_two_machines_are_named_upstream(make_bench):
         words = "another machine uses this board's identity"
         until(lambda: words in bench.agent.log + copy.program.log, "one of them to say so", 120)
         until(lambda: bench.status()["identityShared"], "the agent to know", 120)
-        assert words in bench.status()["uplink"]
+        until(lambda: words in bench.status()["uplink"], "the uplink to say so", 120)
         assert examine(bench)[1]["identity"]["result"] == "failed"
     finally:
         copy.program.close()

@@ -50,12 +50,12 @@ def test_a_copied_card_is_this_board_until_its_owner_says_otherwise(house, measu
     # The copy took the farewell: the board itself is refused at the broker, keeps what it accepts,
     # and is paired anew by whom it belongs to.
     victim.start()
-    until(lambda: "login" in victim.status()["uplink"], "the broker to refuse the board", 30)
+    until(lambda: "login" in victim.status()["uplink"], "the broker to refuse the board", 60)
     assert "seq" in victim.write()
     victim.owner.claim(victim.pair("--new")).must_end()
     until(lambda: victim.session_id != session and victim.session_now["state"] == "available",
           "the new session", 60)
-    until(lambda: victim.status()["queue"]["messages"] == 0, "what waited to leave", 30)
+    until(lambda: victim.status()["queue"]["messages"] == 0, "what waited to leave", 60)
     assert thief.session_now["state"] == "unavailable"
     measure.tell("after the revocation", "209, and nothing of the next session")
 
@@ -98,18 +98,22 @@ def test_two_cards_of_one_board_are_found_out(house, measure):
     victim.agent.stop()
     thief = copied(house, victim, "the other twin")
     thief.start()
-    until(lambda: _refresh(thief) == "done", "the thief's refresh", 20)
+    wait_refreshed(thief)
     thief.agent.stop()
     mark = victim.watcher.mark()
     victim.start()
-    until(lambda: _refresh(victim) != "offline", "the victim's refresh to be answered", 20)
-    assert victim.wait_session("unavailable", since=mark)["code"] == 209
-    assert house.wait_event("session.reuse", session)
+    until(lambda: _refresh(victim) != "offline", "the victim's refresh to be answered", 60)
+    assert victim.wait_session("unavailable", since=mark, timeout=60)["code"] == 209
+    assert house.wait_event("session.reuse", session, 60)
     measure.tell("two cards, both refreshing", "the session is over for both, and the log says why")
 
 
 def _refresh(board: HouseBoard) -> str:
     return json.loads(board.command("session", "refresh", "--json", ok=(0, 4, 5)))["result"]
+
+
+def wait_refreshed(board: HouseBoard) -> None:
+    until(lambda: _refresh(board) == "done", "a refresh", 60)
 
 
 # Somebody who reads along.
@@ -123,9 +127,9 @@ def test_who_reads_along_has_no_token(house, measure):
     victim = house.live("overheard")
     assert house.consumer.is_up
     mark = len(house.evidence.journal)
-    assert _refresh(victim) == "done"
+    wait_refreshed(victim)
     assert "seq" in victim.write()
-    until(lambda: len(house.data(victim)) == 1, "the reading upstream")
+    until(lambda: house.data(victim), "the reading upstream", 60)
     said = victim.cable.heard()
     assert len(said) > 1000
     assert [m for _, m in house.evidence.journal[mark:] if SHAPES.search(m)] == []
@@ -190,8 +194,8 @@ def test_who_runs_the_broker_makes_no_session_and_ends_none(open_house, victim, 
     rogue = open_house.rogue()
     inbox, outbox = topics.inbox(victim.iid), topics.outbox(victim.iid)
     session = victim.session_id
-    assert _refresh(victim) == "done"
-    until(lambda: rogue.since(0, outbox), "a request to overhear")
+    wait_refreshed(victim)
+    until(lambda: rogue.since(0, outbox), "a request to overhear", 60)
     overheard = [m.payload for m in rogue.since(0, outbox)]
     mine = KeyPair()
     board_key = _board_key(victim)
@@ -203,7 +207,7 @@ def test_who_runs_the_broker_makes_no_session_and_ends_none(open_house, victim, 
             messages.new("session.revoke", sessionToken="r:" + "A" * 43), outbox, board_key,
             mine)):
         rogue.publish(outbox, payload)
-    assert _refresh(victim) == "done"
+    wait_refreshed(victim)
     assert victim.session_now["state"] == "available"
     assert open_house.show(session)["state"] == "active"
     assert not open_house.events("session.reuse", session)

@@ -41,7 +41,7 @@ def test_board_pairs_and_forwards_with_the_own_ca(house):
         assert "seq" in app.write("Reading", b'{"celsius":20.5}')
         return "celsius" in watch.out.read_text()
 
-    until(is_heard, f"a write to come to `postern watch` over mqtts {watch.log}", 15)
+    until(is_heard, f"a write to come to `postern watch` over mqtts {watch.log}", 60)
     assert f"watching mqtts://localhost:{house.port}" in watch.log
 
 
@@ -145,7 +145,7 @@ def test_new_certificates_are_shown_without_a_restart(house):
     renewed = json.loads(house.must("tls", "renew", "--json").stdout)
     assert renewed["fingerprint"] == house.fingerprint
     for port, serial in before.items():
-        until(lambda: house.shown(port)["serialNumber"] != serial, "a new certificate", 20)
+        until(lambda: house.shown(port)["serialNumber"] != serial, "a new certificate", 60)
     assert house.cli("whoami").returncode == 0
     # Who was connected still is; who comes anew is let in by the same CA.
     assert "seq" in board.app().write("Reading", b"{}")
@@ -164,7 +164,7 @@ def test_broken_certificate_takes_nobodys_place(house):
     key = (house.state / "tls" / "broker.pem").read_bytes().split(b"-----BEGIN CERTIFICATE")[0]
     file.write_bytes(key + good[good.index(b"-----BEGIN CERTIFICATE"):])
     until(lambda: house.shown(house.http_port)["serialNumber"] != serial,
-          "the authority to make another", 20)
+          "the authority to make another", 60)
     assert house.cli("whoami").returncode == 0
 
 
@@ -216,7 +216,7 @@ def test_certificates_of_clients_are_asked_for(guarded, other):
     assert done.returncode == 0, done.stderr
     assert guarded.cli("whoami").returncode == 0, "the login keeps where they are"
     watch = guarded.running("guarded-watch", "watch")
-    until(lambda: "watching mqtts://localhost" in watch.log, "the broker to take it too", 15)
+    until(lambda: "watching mqtts://localhost" in watch.log, "the broker to take it too", 60)
 
 
 def test_board_shows_its_certificate(guarded):
@@ -263,11 +263,11 @@ def test_certificate_made_elsewhere_wins_and_is_read_again(brought):
     old = brought.page[1].read_bytes()
     certificate, key = brought.maker.issue("next", "localhost")
     os.replace(key, brought.page[1])
-    until(lambda: "keeps its old certificate" in brought.server.log, "a word of it", 15)
+    until(lambda: "keeps its old certificate" in brought.server.log, "a word of it", 60)
     assert brought.shown(brought.http_port)["serialNumber"] == serial
     expected = number(certificate)
     os.replace(certificate, brought.page[0])
-    until(lambda: brought.shown(brought.http_port)["serialNumber"] == expected, "the new one", 15)
+    until(lambda: brought.shown(brought.http_port)["serialNumber"] == expected, "the new one", 60)
     assert old not in brought.page[1].read_bytes()
 
 

@@ -35,7 +35,7 @@ def start(programs: Path, folder: Path, name: str, *options: str) -> Program:
 def ready(trial: Program) -> str:
     """Its output, once everything runs."""
     until(lambda: "It ends with" in trial.out.read_text() or not trial.is_running,
-          "everything to run", 60)
+          "everything to run", 120)
     assert trial.is_running, trial.out.read_text() + trial.log
     return trial.out.read_text()
 
@@ -54,7 +54,7 @@ def processes(folder: Path) -> list[str]:
 
 
 def finished(trial: Program, folder: Path) -> None:
-    until(lambda: not trial.is_running, "it to end", 30)
+    until(lambda: not trial.is_running, "it to end", 60)
     said = trial.out.read_text()
     assert trial.process.returncode == 0, said + trial.log
     assert said.endswith("✓  all programs have ended, and the folder is removed\n")
@@ -86,7 +86,7 @@ def look_around(folder: Path, said: str) -> None:
     refused = run([folder / "send", "create/Camera", "{}"])
     assert json.loads(refused.stdout)["rule"].startswith("policy.toml:")
     assert json.loads(run([folder / "send", "create/Reading", '{"celsius": 1}']).stdout)["seq"] > 0
-    assert run([folder / "postern", "watch", "--count", "1"], timeout=20).returncode == 0
+    assert run([folder / "postern", "watch", "--count", "1"], timeout=60).returncode == 0
     assert run([folder / "postern-agent", "doctor"], timeout=60).returncode == 0
     # The page is there, and takes the password that it shows.
     page = re.search(r"http://\S+", said)[0]

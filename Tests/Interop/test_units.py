@@ -139,7 +139,7 @@ def test_the_sandbox_lets_the_agent_do_its_work(make_bench, tmp_path):
     # strace hands on no signal: its child is told.
     children = Path(f"/proc/{bench.agent.pid}/task/{bench.agent.pid}/children").read_text()
     subprocess.run(["kill", "-TERM", *children.split()], check=True)
-    bench.agent.process.wait(20)
+    bench.agent.process.wait(60)
     called = set(re.findall(r"^\d+ +([a-z0-9_]+)\(", trace.read_text(errors="replace"), re.M))
     assert {"poll", "fdatasync", "accept4", "connect"} <= called
     # SQLite gives a new file its database's owner, where it runs as root: the service does not.

@@ -19,7 +19,7 @@ _CHANGE = """\
 [Service]
 ExecStart=
 ExecStart=/postern/bin/{} {}
-WatchdogSec=4
+WatchdogSec=8
 RestartSec=200ms
 """
 
@@ -51,7 +51,7 @@ def facts(programs, tmp_path_factory) -> dict[str, str]:
     machine.file("/etc/sysusers.d/postern.conf",
                  "u postern -\nu postern-authority -\n")
     try:
-        said = machine.run(JOURNEY.read_text(), 150)
+        said = machine.run(JOURNEY.read_text(), 400)
     finally:
         machine.close()
     print(said)

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+from pathlib import Path
 
 from bench.program import Program
 from bench.waiting import until
@@ -16,10 +17,19 @@ def start(house, board) -> Program:
     return program
 
 
+def has_read(program: Program, port: int) -> bool:
+    """Whether nothing waits for it on its connection to this port. Source: proc(5), net/tcp."""
+    sockets = {os.readlink(each) for each in Path(f"/proc/{program.pid}/fd").iterdir()}
+    rows = [line.split() for line in Path(f"/proc/{program.pid}/net/tcp").read_text().splitlines()]
+    waiting = [row[4].partition(":")[2] for row in rows[1:]
+               if row[2].endswith(f":{port:04X}") and f"socket:[{row[9]}]" in sockets]
+    return waiting == ["00000000"]
+
+
 def end(program: Program) -> tuple[int, list[dict]]:
     """Its exit status after a ^C, and the lines of its result."""
     os.kill(program.pid, signal.SIGINT)
-    until(lambda: not program.is_running, "the watch to end", 20)
+    until(lambda: not program.is_running, "the watch to end", 60)
     lines = [json.loads(line) for line in program.out.read_text().splitlines()]
     return program.process.returncode, lines
 
@@ -43,6 +53,7 @@ def test_outage_and_kill_leave_a_board_complete(house):
         # A consumer of the bench's own would take over the watch's login.
         until(lambda: board.is_online() and board.status()["queue"]["messages"] == 0,
               "all to leave", 60)
+        until(lambda: has_read(program, house.port), "the watch to have read it all", 60)
         status, lines = end(program)
     finally:
         program.close()

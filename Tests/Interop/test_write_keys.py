@@ -36,7 +36,7 @@ def restart_bus(bench):
     bench.bus.stop()
     mark = bench.watcher.mark()
     bench.bus.start()
-    bench.wait_session("available", since=mark, timeout=30)
+    bench.wait_session("available", since=mark, timeout=60)
     return bench.app()
 
 
@@ -46,7 +46,7 @@ def test_a_repeated_write_is_one_record(bench):
     key, others = str(uuid.uuid4()), {}
     seqs = [app.write("Reading", b"the one", key=key)["seq"]]
     bench.wait_data(board, b"the one")
-    until(lambda: has_drained(bench), "the record to leave", 20)
+    until(lambda: has_drained(bench), "the record to leave", 60)
     for number in range(20):
         if number % 7 == 2:
             bench.agent.kill()
@@ -54,7 +54,7 @@ def test_a_repeated_write_is_one_record(bench):
         if number % 7 == 4:
             app = restart_bus(bench)
         if number == 10:
-            assert bench.agent.stop(timeout=5) == 0
+            assert bench.agent.stop(timeout=60) == 0
             bench.start()
         # What comes with the key again does not count. Other writes come between.
         seqs.append(app.write("Reading", b"again %d" % number, key=key)["seq"])
@@ -87,7 +87,7 @@ def test_a_lost_answer_makes_no_second_record(bench):
             for payload, key in keys.items():
                 sent[payload].append(app.send(CREATE, payload, key=key, wait=False))
         for payload, asked in sent.items():
-            until(lambda: app.answer_to(asked[-1]), "an answer to the last repetition", 30)
+            until(lambda: app.answer_to(asked[-1]), "an answer to the last repetition", 60)
             answers = {app.answer_to(c)["seq"] for c in asked if app.answer_to(c)}
             assert len(answers) == 1, f"{payload!r} was answered {answers}"
             given[payload] = answers.pop()

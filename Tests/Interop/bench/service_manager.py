@@ -59,7 +59,7 @@ class ServiceManager:
     def statuses(self) -> list[str]:
         return [v for _, n, v in list(self.words) if n == "STATUS"]
 
-    def wait_status(self, part: str, timeout: float = 20.0) -> str:
+    def wait_status(self, part: str, timeout: float = 60.0) -> str:
         def said():
             return next((s for s in self.statuses if part in s), None)
 

@@ -143,6 +143,8 @@ class TLSBoard(AgentBoard):
         assert claim.process.returncode == 0, claim.log
         self.wait_session("available", timeout=30)
         until(self.learned.exists, "the board to come by what it learned", 30)
+        until(lambda: "connected to the upstream broker" in
+              self.agent.log.rpartition("provisioned by")[2], "its new connection", 60)
         self.wait_online()
         return self
 
@@ -151,10 +153,10 @@ class TLSBoard(AgentBoard):
         """The CA that came with the provisioning."""
         return self.folder / "state" / "uplink-ca.pem"
 
-    def wait_online(self, timeout: float = 30) -> None:
+    def wait_online(self, timeout: float = 60) -> None:
         until(lambda: self.status()["uplink"] == "connected", "the uplink", timeout)
 
-    def wait_log(self, text: str, timeout: float = 20) -> str:
+    def wait_log(self, text: str, timeout: float = 60) -> str:
         until(lambda: text in self.agent.log, f"{text} in the agent's log", timeout)
         return self.agent.log
 

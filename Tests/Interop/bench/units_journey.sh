@@ -40,38 +40,38 @@ say capabilities "$(sed -n "s/^CapEff:[^0-9a-f]*//p" "/proc/$pid/status")"
 postern --authority http://127.0.0.1:8080 login --username ada --password-file /run/password
 url=$(postern-agent pair --json | sed 's/.*"url":"\([^"]*\)".*/\1/')
 postern --authority http://127.0.0.1:8080 claim "$url" --json >/dev/null
-until_so 20 is_available; say paired $?
+until_so 60 is_available; say paired $?
 is_available || { journalctl -u postern-agent -u postern-authority -u bus --no-pager; exit 1; }
 for n in 1 2 3; do
     mosquitto_pub -h 127.0.0.1 -V 5 -q 1 -t postern/app/thermo/create/Reading -m "{\"n\":$n}"
 done
-until_so 20 has_arrived 3; say forwarded $?
-until_so 10 sh -c 'systemctl show -p StatusText postern-agent | grep -q "; 0 waiting; uplink connected"'
+until_so 60 has_arrived 3; say forwarded $?
+until_so 60 sh -c 'systemctl show -p StatusText postern-agent | grep -q "; 0 waiting; uplink connected"'
 say status "$(show postern-agent StatusText)"
-until_so 20 sh -c 'systemctl show -p StatusText postern-authority | grep -q "1 of 1"'
+until_so 60 sh -c 'systemctl show -p StatusText postern-authority | grep -q "1 of 1"'
 say authority_status "$(show postern-authority StatusText)"
 
 # Longer than three intervals of the watchdog: nobody is ended for being idle.
-sleep 13
+sleep 25
 say idle "$(show postern-agent NRestarts) $(show postern-authority NRestarts)"
 
 kill -STOP "$(show postern-agent MainPID)"
 kill -STOP "$(show postern-authority MainPID)"
-until_so 30 restarted postern-agent; say agent_restarted $?
-until_so 40 restarted postern-authority; say authority_restarted $?
+until_so 60 restarted postern-agent; say agent_restarted $?
+until_so 60 restarted postern-authority; say authority_restarted $?
 journalctl -u postern-agent -u postern-authority | grep -c "Watchdog timeout" | {
     read -r count; say watchdogs "$count"; }
-until_so 20 is_available; say still_paired $?
+until_so 60 is_available; say still_paired $?
 
 # More crashes, one after the other, than any start limit would let pass.
 is_another() { pid=$(show postern-agent MainPID); [ "$pid" != 0 ] && [ "$pid" != "$killed" ]; }
 killed=
 for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do
-    until_so 10 is_another || break
+    until_so 60 is_another || break
     killed=$pid
     kill -KILL "$killed"
 done
-until_so 20 sh -c 'systemctl is-active postern-agent' && is_available; say after_crashes $?
+until_so 60 sh -c 'systemctl is-active postern-agent' && is_available; say after_crashes $?
 
 systemctl stop postern-agent; say stopped "$(show postern-agent Result)"
 echo 'nonsense = 1' >>/etc/postern/agent.toml
