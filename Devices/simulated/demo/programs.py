@@ -179,13 +179,14 @@ def listens(port: int) -> bool:
 def descendants() -> list[int]:
     """Every process that this one, or a child of it, has started and that still runs."""
     parents = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
+    for name in filter(str.isdigit, os.listdir("/proc")):
         try:
-            fields = stat.read_text().rpartition(")")[2].split()
+            fields = Path(f"/proc/{name}/stat").read_text().rpartition(")")[2].split()
         except OSError:
+            # It has ended meanwhile.
             continue
         if fields[0] != "Z":
-            parents[int(stat.parent.name)] = int(fields[1])
+            parents[int(name)] = int(fields[1])
     found, generation = [], {os.getpid()}
     while generation:
         generation = {pid for pid, parent in parents.items() if parent in generation}
