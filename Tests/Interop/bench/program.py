@@ -115,7 +115,7 @@ class Program:
 
     def kill(self) -> None:
         """SIGKILL, as a power cut would have it."""
-        self._end(signal.SIGKILL, 5)
+        self._end(signal.SIGKILL, 60)
 
     def stop(self, timeout: float = 30.0) -> int | None:
         """SIGTERM and the exit status; SIGKILL and a failure when it does not end in time."""
