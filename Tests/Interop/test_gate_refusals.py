@@ -43,7 +43,7 @@ def test_a_mad_app_is_told_a_bounded_number_of_times(bench, is_asked, measure):
             asked = time.monotonic()
             assert "seq" in door.write("Reading", b"calm %d" % number)
             slowest = max(slowest, time.monotonic() - asked)
-    until(lambda: sum(b.get("count", 1) for b in _told(mad)) >= FLOOD, "all to be told of", 60)
+    until(lambda: sum(b.get("count", 1) for b in _told(mad)) >= FLOOD, "all to be told of", 240)
     seconds = time.monotonic() - start
     told = _told(mad)
     summaries = [body for body in told if "count" in body]
@@ -78,11 +78,11 @@ def test_a_mad_program_in_c_is_told_no_more(bench, measure):
         flood.stdin.close()
         assert "seq" in door.write("Reading", b"calm")
         waited = time.monotonic() - start
-        assert flood.wait(60) == 0
+        assert flood.wait(240) == 0
         seconds = time.monotonic() - start
     finally:
         flood.kill()
-    until(lambda: sum(b.get("count", 1) for b in _told(mad)) >= FLOOD, "all to be told of", 60)
+    until(lambda: sum(b.get("count", 1) for b in _told(mad)) >= FLOOD, "all to be told of", 240)
     told = _told(mad)
     assert sum(body.get("count", 1) for body in told) == FLOOD
     assert len(told) <= 500 + 101 * (time.monotonic() - start + 2)
