@@ -118,13 +118,11 @@ extension SessionClient {
         }
     }
 
-    /// For a session that is not used any more. If the authority is away, it ends by itself.
+    /// For a session that is not used any more. If the authority is away, it ends by itself. A
+    /// renewal cancels the heart that runs it, so this is a task of its own.
     func endQuietly(_ session: StoredSession) async {
-        do throws(SessionError) {
-            try await endAtAuthority(session)
-        } catch {
-            return
-        }
+        let work = Task { try await self.endAtAuthority(session) }
+        _ = await work.result
     }
 
     private func endAtAuthority(_ session: StoredSession) async throws(SessionError) {

@@ -36,6 +36,8 @@ final class AvailabilityChanges: Sendable {
             let isNews = switch (state.current, next) {
             case (.available(let one, _), .available(let other, _)):
                 !one.isSame(as: other) || isConfirmed != state.isConfirmed
+            // The words of one absence differ from try to try.
+            case (.unavailable(.authorityAway), .unavailable(.authorityAway)): false
             default: state.current != next
             }
             state.current = next

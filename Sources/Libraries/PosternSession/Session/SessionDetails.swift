@@ -123,7 +123,9 @@ struct DateForm: Codable {
         try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 
+    /// The format cuts off what is less than a millisecond, so a time that was read a trifle below
+    /// its millisecond would lose one.
     static func print(_ date: Date) -> String {
-        date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+        (date + 0.0002).formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 }

@@ -5,7 +5,14 @@ import PosternSession
 // answers and events as JSON lines on the standard output. Secrets come by the input only.
 
 let player = Player()
-while let line = readLine() {
+// The main actor stays free for the page's model.
+let lines = AsyncStream<String> { lines in
+    Thread.detachNewThread {
+        while let line = readLine() { lines.yield(line) }
+        lines.finish()
+    }
+}
+for await line in lines {
     guard let order = try? JSONDecoder().decode(Order.self, from: Data(line.utf8)) else {
         say(["fault": "this is no order"])
         continue
