@@ -1,14 +1,25 @@
-"""What the tests of the Python library share: a board as it is shipped."""
+"""What the tests of the libraries for apps share: a board as it is shipped."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
+from bench.program import Program
 from bench.shipped_board import ShippedBoard
+from bench.waiting import until
 
 DEVICES = Path(__file__).resolve().parents[2] / "Devices"
 LIBRARY = DEVICES / "python"
+
+DENIES = """\
+default = "deny"
+[[rule]]
+class = "Reading"
+allow = ["create"]
+fields = { celsius = "number(-60..125)" }
+"""
 
 
 @pytest.fixture
@@ -25,7 +36,52 @@ def login(board) -> dict:
     return {"bus": f"unix:{board.bus.socket}", "password": board.bus.passwords["thermo"]}
 
 
+@pytest.fixture
+def credentials(login, tmp_path) -> Path:
+    """A folder with the app's password, as systemd makes one."""
+    folder = tmp_path / "credentials"
+    folder.mkdir()
+    password = folder / "thermo.password"
+    password.write_text(login["password"] + "\n")
+    password.chmod(0o400)
+    return folder
+
+
 def records(board: ShippedBoard) -> list[tuple[int, dict]]:
     """What arrived upstream, in order. A message of QoS 1 that came twice is one record."""
     found = {(int(m.user["seq"]), m.payload) for m in board.data_heard()}
     return sorted((seq, json.loads(payload)) for seq, payload in found)
+
+
+def write_through_kills(board: ShippedBoard, app: Program, notes: Path, end: Path) -> None:
+    """Kills agent, bus and app in turn, POSTERN_KILLS times, and checks that each write of the app
+    is one record. The app notes in `notes` the number of each write and the answer, goes on behind
+    them when it starts again, and ends when there is a file `end`."""
+    notes.touch()
+    app.start()
+
+    def given() -> list[tuple[int, int]]:
+        return [tuple(map(int, line.split())) for line in notes.read_text().splitlines()]
+
+    def go_on(count: int) -> None:
+        before = len(given())
+        until(lambda: len(given()) >= before + count, f"{count} writes\n{app.log}", 120)
+
+    kills = int(os.environ.get("POSTERN_KILLS", "9"))
+    starts = [(board.agent, board.start), (board.bus.program, board.bus.start), (app, app.start)]
+    try:
+        for number in range(kills):
+            program, start = starts[number % 3]
+            # Another moment of a write each time.
+            go_on(1 + number // 3 % 4)
+            program.kill()
+            start()
+        go_on(3)
+        end.touch()
+        until(lambda: not app.is_running, "the app to end", 120)
+    finally:
+        app.close()
+    until(lambda: len(records(board)) >= len(given()), "all upstream", 120)
+    assert records(board) == sorted((seq, {"n": n}) for n, seq in given())
+    assert [n for n, _ in given()] == list(range(len(given())))
+    print(f"{kills} kills, {len(given())} writes, each of them one record")

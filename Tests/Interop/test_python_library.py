@@ -1,8 +1,8 @@
 """The Python library `Devices/python` on a board as it is shipped."""
 
 import asyncio
-import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,26 +18,8 @@ import pytest
 from bench.program import Program
 from bench.waiting import until
 from conftest import assert_nothing_leaked
-from python_fixtures import DEVICES, LIBRARY, board, login, records  # noqa: F401, fixtures
-
-DENIES = """\
-default = "deny"
-[[rule]]
-class = "Reading"
-allow = ["create"]
-fields = { celsius = "number(-60..125)" }
-"""
-
-
-@pytest.fixture
-def credentials(login, tmp_path):
-    """A folder with the app's password, as systemd makes one."""
-    folder = tmp_path / "credentials"
-    folder.mkdir()
-    password = folder / "thermo.password"
-    password.write_text(login["password"] + "\n")
-    password.chmod(0o400)
-    return folder
+from python_fixtures import (  # noqa: F401, fixtures
+    DENIES, DEVICES, LIBRARY, board, credentials, login, records, write_through_kills)
 
 
 def test_five_lines_write_a_reading(board, login):
@@ -147,35 +129,10 @@ def test_each_write_is_one_record_over_kills_of_agent_bus_and_app(
     """POSTERN_KILLS=200 is the long form."""
     board.live()
     notes, end = tmp_path / "notes", tmp_path / "end"
-    notes.touch()
     app = Program("writer", [sys.executable, "-c", WRITER, notes, end], tmp_path, {
         "PYTHONPATH": str(LIBRARY), "POSTERN_BUS": login["bus"],
-        "CREDENTIALS_DIRECTORY": str(credentials)}).start()
-
-    def given() -> list[tuple[int, int]]:
-        return [tuple(map(int, line.split())) for line in notes.read_text().splitlines()]
-
-    def go_on(count: int) -> None:
-        before = len(given())
-        until(lambda: len(given()) >= before + count, f"{count} writes\n{app.log}", 120)
-
-    kills = int(os.environ.get("POSTERN_KILLS", "9"))
-    starts = [(board.agent, board.start), (board.bus.program, board.bus.start), (app, app.start)]
-    try:
-        for number in range(kills):
-            program, start = starts[number % 3]
-            # Another moment of a write each time.
-            go_on(1 + number // 3 % 4)
-            program.kill()
-            start()
-        go_on(3)
-        end.touch()
-        until(lambda: not app.is_running, "the app to end", 120)
-    finally:
-        app.close()
-    until(lambda: len(records(board)) >= len(given()), "all upstream", 120)
-    assert records(board) == sorted((seq, {"n": n}) for n, seq in given())
-    assert [n for n, _ in given()] == list(range(len(given())))
+        "CREDENTIALS_DIRECTORY": str(credentials)})
+    write_through_kills(board, app, notes, end)
 
 
 def test_a_key_of_its_own_makes_a_write_one_record(board, login):
@@ -250,8 +207,9 @@ def test_a_shell_sends_one_write(board, login, credentials):
     assert send("thermo", "create", "Reading").returncode == 77
 
 
-def test_postern_agent_app_sends_one_write(board, login, tmp_path):
-    board.live()
+@pytest.fixture
+def send(login, tmp_path):
+    """`postern-agent-app send`, with its logins in a folder of the test."""
     logins = tmp_path / "apps"
     logins.mkdir()
     (logins / "thermo.password").write_text(login["password"] + "\n")
@@ -262,17 +220,47 @@ def test_postern_agent_app_sends_one_write(board, login, tmp_path):
 
     def send(*arguments: str) -> subprocess.CompletedProcess:
         return subprocess.run(
-            ["/bin/sh", script, "send", *arguments], capture_output=True, text=True, timeout=60,
+            ["/bin/sh", script, "send", *arguments], capture_output=True, text=True, timeout=120,
             env={**os.environ, "POSTERN_BUS": login["bus"]})
 
+    return send
+
+
+def test_postern_agent_app_sends_one_write(board, send):
+    installation = board.live()
     done = send("thermo", "create", "Reading", '{"celsius": 21.5}')
     assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr
     assert send("thermo", "delete", "Reading/r1").stdout == "2\n"
+    for _ in range(2):
+        assert send("--key", "noon", "thermo", "create", "Reading", '{"n": 1}').stdout == "3\n"
     refused = send("thermo", "create", "_User")
     assert refused.returncode == 1 and '"code":119' in refused.stderr
-    assert send("thermo", "read", "Reading").returncode == 2
+    for wrong in (["thermo", "read", "Reading"], ["thermo", "create", "Reading+"],
+                  ["--key", "", "thermo", "create", "Reading"],
+                  ["--key", "x" * 65, "thermo", "create", "Reading"]):
+        assert send(*wrong).returncode == 2, wrong
     assert send("pump", "create", "Reading").returncode == 77
-    until(lambda: records(board) == [(1, {"celsius": 21.5}), (2, {})], "the writes upstream", 60)
+    until(lambda: records(board) == [(1, {"celsius": 21.5}), (2, {}), (3, {"n": 1})],
+          "the writes upstream", 60)
+    board.authority.revoke(installation)
+    board.wait_session("unavailable")
+    over = send("thermo", "create", "Reading")
+    assert over.returncode == 4 and "no session" in over.stderr
+    # A write that is safe already is answered in any case.
+    assert send("--key", "noon", "thermo", "create", "Reading", '{"n": 1}').stdout == "3\n"
+
+
+@pytest.mark.slow
+def test_postern_agent_app_names_the_key_of_a_write_without_an_answer(board, send):
+    board.live()
+    board.agent.kill()
+    away = send("thermo", "create", "Reading", '{"n": 1}')
+    assert away.returncode == 5 and away.stdout == "" and "no answer came" in away.stderr
+    key = re.search("--key ([0-9a-f-]{36}) ", away.stderr)[1]
+    board.start()
+    for _ in range(2):
+        assert send("--key", key, "thermo", "create", "Reading", '{"n": 1}').stdout == "1\n"
+    until(lambda: records(board) == [(1, {"n": 1})], "one record upstream", 60)
 
 
 def test_the_package_is_built_and_installed_alone(tmp_path):
