@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help deps build sdk-arm64 test-arm64 debug deb release wheel docs demo try venv test test-all bench-gate bench \
-	bench-authority bench-data bench-data-path fleet torture powercut fuzz screenshot clean
+	bench-authority bench-data bench-data-path fleet kills torture powercut fuzz screenshot clean
 .ONESHELL:
 .SILENT:
 
@@ -69,6 +69,8 @@ help:
 	make bench-data   records a second of both stores, bytes a record, plots; SHORT=1: a fraction
 	make fuzz         10 minutes of each fuzzer; SECONDS=n for more, TARGET=payload for one
 	make torture      12 minutes of kills, faults, bad networks; SHORT=1, SEED=n, DURABILITY=spill
+	make kills        200 kills of agent, bus and app while an app writes, in Python and in Swift;
+	                  KILLS=n for another number
 	make powercut     cut the power at every point of recorded runs; SHORT=1: only some points
 	make build        build the three programs in release mode
 	make deb          make Debian packages of the three programs, in .build/deb
@@ -244,6 +246,13 @@ torture: build venv
 	exec $(VENV)/bin/python Tests/Torture/run "$(BIN)" \
 		$(if $(SHORT),--short) $(if $(SEED),--seed $(SEED)) $(if $(JSON),--json $(JSON)) \
 		$(if $(DURABILITY),--agent POSTERN_OUTBOX_DURABILITY=$(DURABILITY))
+
+# Each write of an app is one record.
+kills: debug venv
+	$(call heading,"kills")
+	POSTERN_KILLS=$(or $(KILLS),200) POSTERN_BIN="$(DEBUG_BIN)" \
+		exec $(VENV)/bin/python -m pytest -q -s -p no:cacheprovider Tests/Interop/test_python_library.py \
+		Tests/Interop/test_swift_app.py -k one_record_over_kills
 
 # A library of the test records, eatmydata turns off syncing, strace shows the order of calls.
 powercut: PACKAGES += gcc libc6-dev eatmydata strace

@@ -77,6 +77,7 @@ let package = Package(
         .executable(name: "postern-authority", targets: ["postern-authority"]),
         .executable(name: "postern", targets: ["postern"]),
         // For programs of others; each is built without the rest of the package.
+        .library(name: "PosternApp", targets: ["PosternApp"]),
         .library(name: "PosternSession", targets: ["PosternSession"]),
     ],
     traits: [
@@ -181,8 +182,9 @@ let package = Package(
             "LinuxIO", "MQTT", "MetricsServer", "Sessions", "Wire",
         ], hot),
 
-        // Libraries for programs of others. They lean on nothing of the house, which has flags that
-        // a package with a version may not have.
+        // Libraries for programs of others. PosternSession leans on nothing of the house, which has
+        // flags that a package with a version may not have. PosternApp is used by its path.
+        .swift("PosternApp", "Libraries", ["Gate", "LinuxIO", "MQTT", "Sessions", "Wire"]),
         .swift("PosternSession", "Libraries", [crypto]),
 
         // Programs: they only wire.

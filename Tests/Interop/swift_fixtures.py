@@ -32,3 +32,10 @@ def built(package: str, product: str) -> Path:
 @pytest.fixture(scope="session")
 def session_app() -> Path:
     return built("SessionApp", "session-app")
+
+
+@pytest.fixture(scope="session")
+def board_app(programs) -> Path:
+    """The folder of the programs of an app's package."""
+    built("BoardApp", "thermo")
+    return built("BoardApp", "board-app").parent

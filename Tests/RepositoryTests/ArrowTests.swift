@@ -74,6 +74,7 @@ private let arrows: [String: [String: Set<String>]] = [
         ],
     ],
     "Libraries": [
+        "PosternApp": ["FoundationEssentials", "Gate", "LinuxIO", "MQTT", "Sessions", "Wire"],
         "PosternSession": [
             "Crypto", "CryptoKit", "Foundation", "FoundationNetworking", "Security",
             "Synchronization",

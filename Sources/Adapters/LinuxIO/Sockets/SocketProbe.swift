@@ -2,6 +2,11 @@ import Glibc
 
 /// Asks about the state of a socket that a library owns.
 package enum SocketProbe {
+    /// Whether this process may connect to a Unix socket that is there.
+    ///
+    /// The corresponding C function is `access`. Source: unix(7).
+    package static func mayConnect(to path: String) -> Bool { unsafe access(path, W_OK) == 0 }
+
     package enum ConnectState: Equatable, Sendable {
         case pending
         case connected

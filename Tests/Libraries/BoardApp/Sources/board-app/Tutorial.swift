@@ -1,0 +1,41 @@
+import Foundation
+import PosternApp
+
+// The code of the tutorial, which a test compares with this file.
+
+struct Reading: Encodable {
+    let celsius: Double
+    let takenAt: Date
+}
+
+/// Writes one reading, once, however long it takes. False if a person must do something first.
+func write(_ reading: Reading, to app: App) async -> Bool {
+    var key: String?
+    while true {
+        do {
+            let seq = try await app.create("Reading", reading, key: key)
+            print("safe, as number", seq)
+            return true
+        } catch .unavailable(let away) {
+            print("trying again:", away.text)
+            key = away.key
+        } catch .sessionOver(let over) where !over.isFinal {
+            print("waiting for a session:", over.text)
+        } catch {
+            print("not written:", error)
+            return false
+        }
+    }
+}
+
+/// Returns when a person must pair the board again.
+func follow(_ app: App) async {
+    for await session in app.sessions {
+        if session.isAvailable {
+            print("this board belongs to", session.user ?? "nobody")
+        } else {
+            print("no session:", session.reason ?? "unknown")
+        }
+        if session.isFinal { return }
+    }
+}
