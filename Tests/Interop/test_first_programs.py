@@ -1,4 +1,5 @@
-"""The programs of `Devices/APPS.md`, as they are on the page, on a board as it is shipped."""
+"""The programs of `Devices/APPS.md`, as they are on the page, and of `Devices/c`, on a board as it is
+shipped."""
 
 import json
 import os
@@ -19,9 +20,11 @@ from bench.shipped_board import ShippedBoard
 from bench.waiting import until
 from conftest import assert_nothing_leaked
 from postern_contract import topics
-from python_fixtures import board  # noqa: F401, a fixture
+from python_fixtures import (  # noqa: F401, fixtures
+    DEVICES, LIBRARY, board, credentials, login, records)
+from swift_fixtures import ROOT
 
-PAGE = Path(__file__).resolve().parents[2] / "Devices" / "APPS.md"
+PAGE = DEVICES / "APPS.md"
 WRITE = topics.app("thermo", "create", "Reading")
 READING = {"celsius": 21.5}
 DENIES = 'default = "deny"\n'
@@ -36,32 +39,32 @@ def cable(board):
     cable.pull()
 
 
-@pytest.fixture(params=["python", "sh", "c"])
-def program(request, board, cable, tmp_path):
-    """The page's program for this board's bus, not started."""
-    login = tmp_path / "thermo.password"
-    login.write_text(board.bus.passwords["thermo"] + "\n")
-    login.chmod(0o600)
-    (tmp_path / "own").mkdir()
-    program = Program("thermo", [*command(request.param, cable, tmp_path), login], tmp_path,
-                      {"TMPDIR": str(tmp_path / "own")})
+@pytest.fixture
+def program(board, cable, tmp_path):
+    """The program in C for this board's bus, not started."""
+    password = tmp_path / "thermo.password"
+    password.write_text(board.bus.passwords["thermo"] + "\n")
+    password.chmod(0o600)
+    program = Program("thermo", [compiled(tmp_path), password, cable.port], tmp_path)
     yield program
     program.close()
 
 
-def command(language: str, cable: Cable, folder: Path) -> list:
-    """Puts the cable's port into the program, and says how it is started."""
+def compiled(folder: Path) -> Path:
+    """The program, built as its first lines say."""
+    text = (DEVICES / "c" / "thermo.c").read_text()
+    (folder / "thermo.c").write_text(text)
+    line, = re.findall(r"^ \* (cc .*)$", text, re.M)
+    strict = line.replace("cc ", "cc -Wall -Wextra -Wno-unused-parameter -Werror ", 1)
+    subprocess.run(strict, shell=True, cwd=folder, check=True)
+    return folder / "thermo"
+
+
+def block(language: str, words: str) -> str:
+    """The one program of the page in this language that has these words."""
     blocks = re.findall(rf"^```{language}\n(.*?)^```$", PAGE.read_text(), re.M | re.S)
-    texts = [text for text in blocks if "Writes a temperature" in text]
-    assert len(texts) == 1 and texts[0].count("1883") == 1
-    source = folder / f"thermo.{language}"
-    source.write_text(texts[0].replace("1883", str(cable.port)))
-    if language != "c":
-        return [sys.executable if language == "python" else "/bin/sh", source]
-    subprocess.run(
-        ["cc", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror", source, "-lmosquitto",
-         "-o", folder / "thermo"], check=True)
-    return [folder / "thermo"]
+    found, = (text for text in blocks if words in text)
+    return found
 
 
 def writes(board: ShippedBoard, since: int = 0) -> list[Message]:
@@ -87,15 +90,42 @@ def wait_told(program: Program, words: str) -> None:
           lambda: program.out.read_text() + program.log)
 
 
-def test_the_lines_for_mosquitto_pub_write_a_reading(board, tmp_path):
+def test_the_five_lines_in_python_write_a_reading(board, login, credentials):
     board.live()
-    blocks = re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text(), re.M | re.S)
-    text, = (text for text in blocks if "mosquitto_pub -q" in text)
-    assert text.count("1883") == 1
-    (tmp_path / "thermo.password").write_text(board.bus.passwords["thermo"] + "\n")
+    done = subprocess.run(
+        [sys.executable, "-c", block("python", "import postern")], capture_output=True, text=True,
+        timeout=60, env=os.environ | {"PYTHONPATH": str(LIBRARY), "POSTERN_BUS": login["bus"],
+                                      "CREDENTIALS_DIRECTORY": str(credentials)})
+    assert (done.returncode, done.stdout) == (0, "safe, as number 1\n"), done.stderr
+    until(lambda: records(board) == [(1, READING)], "the reading upstream", 30)
+
+
+def test_the_line_for_a_shell_writes_a_reading(board, login, credentials):
+    board.live()
+    line = block("sh", "postern-agent-app send").replace(
+        "postern-agent-app", f"/bin/sh {DEVICES}/packages/postern-agent-app")
+    done = subprocess.run(
+        ["/bin/sh", "-ec", line], capture_output=True, text=True, timeout=60,
+        env=os.environ | {"POSTERN_BUS": login["bus"],
+                          "CREDENTIALS_DIRECTORY": str(credentials)})
+    assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr
+    until(lambda: records(board) == [(1, READING)], "the reading upstream", 30)
+
+
+def test_the_five_lines_in_swift_are_those_that_are_built_and_run():
+    """By `test_swift_app.py`."""
+    main = ROOT / "Tests" / "Libraries" / "BoardApp" / "Sources" / "thermo" / "main.swift"
+    assert block("swift", "import PosternApp") == main.read_text()
+
+
+def test_the_lines_for_mosquitto_pub_write_a_reading(board, tmp_path, credentials):
+    board.live()
+    text = block("sh", "mosquitto_pub -q")
+    assert text.count("1883") == 1 and text.count("/etc/postern/apps") == 1
+    text = text.replace("1883", str(board.bus.port)).replace("/etc/postern/apps", str(credentials))
     environment = {k: v for k, v in os.environ.items() if k != "XDG_CONFIG_HOME"}
     done = subprocess.run(
-        ["/bin/sh", "-ec", text.replace("1883", str(board.bus.port))], cwd=tmp_path, timeout=60,
+        ["/bin/sh", "-ec", text], cwd=tmp_path, timeout=60,
         env=environment | {"HOME": str(tmp_path)}, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     until(lambda: [json.loads(m.payload) for m in board.data_heard()] == [READING],
@@ -119,7 +149,7 @@ def test_a_device_with_topics_of_its_own_writes_by_the_route(board):
     device.close()
 
 
-def test_a_first_program_lives_as_long_as_its_session(board, program):
+def test_the_program_in_c_lives_as_long_as_its_session(board, program):
     claim_url = board.pair()
     board.start()
     program.start()
@@ -192,7 +222,7 @@ def kill_agent(board: ShippedBoard, cable: Cable) -> Message:
     return met
 
 
-def test_a_first_program_repeats_a_write_and_makes_no_second_record(board, cable, program):
+def test_the_program_in_c_repeats_a_write_and_makes_no_second_record(board, cable, program):
     board.live()
     program.start()
     wait_answer(board, seq=1)
@@ -220,7 +250,7 @@ def test_a_first_program_repeats_a_write_and_makes_no_second_record(board, cable
           "each to be one record upstream", 60)
 
 
-def test_a_first_program_meets_refusals_and_stops(board, program, tmp_path):
+def test_the_program_in_c_meets_refusals_and_stops(board, program):
     policy = board.config / "policy.toml"
     policy.write_text(DENIES)
     policy.chmod(0o640)
@@ -248,16 +278,14 @@ def test_a_first_program_meets_refusals_and_stops(board, program, tmp_path):
     until(lambda: any(m.correlation == slow.correlation and b"seq" in m.payload
                       for m in answers(board)), "the same to be taken", 60)
 
-    # As systemd and ^C do it: to the program and all that it has started.
+    # As systemd and ^C do it.
     os.killpg(program.pid, signal.SIGTERM)
     until(lambda: not program.is_running, "the program to end", 30)
     assert program.process.returncode == 0
-    assert list((tmp_path / "own").iterdir()) == []
-    if "/bin/sh" not in program.argv:       # mosquitto_rr says no goodbye
-        found = re.findall(r"as (\S+) \(p5[^)]*u'thermo'\)", board.bus.program.log)
-        client, = set(found) - {mistaken.login.client_id}
-        # The broker may read it after the program's end.
-        until(lambda: f"Client {client} disconnected." in board.bus.program.log, "a DISCONNECT", 30)
+    found = re.findall(r"as (\S+) \(p5[^)]*u'thermo'\)", board.bus.program.log)
+    client, = set(found) - {mistaken.login.client_id}
+    # The broker may read it after the program's end.
+    until(lambda: f"Client {client} disconnected." in board.bus.program.log, "a DISCONNECT", 30)
 
 
 def test_no_secret_was_seen_anywhere(evidence, programs):

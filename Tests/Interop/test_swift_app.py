@@ -37,7 +37,7 @@ def test_a_first_program_writes_a_reading(board, board_app, place):
     board.live()
     done = run([board_app / "thermo"], timeout=60, env=place)
     assert (done.returncode, done.stdout) == (0, "safe, as number 1\n"), done.stderr
-    until(lambda: records(board) == [(1, {"celsius": 21.5})], "the reading upstream", 20)
+    until(lambda: records(board) == [(1, {"celsius": 21.5})], "the reading upstream", 60)
 
 
 def test_each_write_is_a_record(board, say):
@@ -47,7 +47,7 @@ def test_each_write_is_a_record(board, say):
     assert say("delete", "Reading", "r1") == [["3"]]
     assert say("text", "any JSON") == [["4"]]
     assert sorted(say("many", "40")) == sorted([str(n)] for n in range(5, 45))
-    until(lambda: len(records(board)) == 44, "the writes upstream", 20)
+    until(lambda: len(records(board)) == 44, "the writes upstream", 60)
     payloads = [payload for _, payload in records(board)]
     assert payloads[:4] == [{"celsius": 21.5}, {"celsius": 22}, {}, "any JSON"]
     assert sorted(payload["n"] for payload in payloads[4:]) == list(range(1, 41))
@@ -80,16 +80,16 @@ def test_the_end_of_a_session_is_followed(board, board_app, say, place, tmp_path
     follower = Program("follower", [board_app / "board-app", "sessions"], tmp_path, place).start()
     writer = Program("writer", [board_app / "board-app", "create", "Reading", "1"], tmp_path, place)
     try:
-        until(lambda: follower.out.read_text() == "false unclaimed\n", "the first session", 20)
+        until(lambda: follower.out.read_text() == "false unclaimed\n", "the first session", 60)
         # A write waits for a session.
         writer.start()
         claimed = board.authority.claim(url)
         board.authority.wait_live(claimed)
-        until(lambda: writer.out.read_text() == "1\n", "the write", 30)
+        until(lambda: writer.out.read_text() == "1\n", "the write", 60)
         assert say("session")[0][0] == "true"
-        until(lambda: "true" in follower.out.read_text(), "the follower to see the session", 20)
+        until(lambda: "true" in follower.out.read_text(), "the follower to see the session", 60)
         board.authority.revoke(claimed)
-        until(lambda: not follower.is_running, "the follower to end", 20)
+        until(lambda: not follower.is_running, "the follower to end", 60)
     finally:
         follower.close()
         writer.close()
@@ -108,7 +108,7 @@ def test_no_answer_is_unavailable_and_its_key_makes_no_second_record(board, say)
     board.start()
     for _ in range(2):
         assert say(f"key={key}", "create", "Reading", "2") == [["2"]]
-    until(lambda: len(records(board)) == 2, "the writes upstream", 20)
+    until(lambda: len(records(board)) == 2, "the writes upstream", 60)
     board.bus.program.kill()
     assert say("timeout=1", "create", "Reading", "3")[0][2:6] == ["the", "bus", "is", "away:"]
     assert say("timeout=1", "session")[0][:2] == ["unavailable", "-"]

@@ -87,6 +87,8 @@ def look_around(folder: Path, said: str) -> None:
     refused = run([folder / "send", "create/Camera", "{}"])
     assert json.loads(refused.stdout)["rule"].startswith("policy.toml:")
     assert json.loads(run([folder / "send", "create/Reading", '{"celsius": 1}']).stdout)["seq"] > 0
+    first = ". ./env && postern-agent-app send thermo create Reading '{\"celsius\": 2}'"
+    assert run(["/bin/sh", "-c", f"cd '{folder}' && {first}"], timeout=60).returncode == 0
     assert run([folder / "postern", "watch", "--count", "1"], timeout=60).returncode == 0
     assert run([folder / "postern-agent", "doctor"], timeout=60).returncode == 0
     # The page is there, and takes the password that it shows.

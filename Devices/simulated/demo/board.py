@@ -14,6 +14,8 @@ from recorder import Direct, Heard, Recorder
 
 _HERE = Path(__file__).resolve().parent.parent
 _AGENT, _APP = "postern-agent", "vitals"
+# The app of Devices/APPS.md, which starts nothing here.
+_FIRST = "thermo"
 
 
 class Board:
@@ -32,7 +34,7 @@ class Board:
         broker_port = programs.free_port()
         self.bus = Recorder("the board's broker", broker_port, captures / "board.jsonl") \
             if captures else Direct(broker_port)
-        self.passwords = {name: secrets.token_urlsafe(24) for name in (_AGENT, _APP)}
+        self.passwords = {name: secrets.token_urlsafe(24) for name in (_AGENT, _APP, _FIRST)}
         self._write_files(broker_port)
         self.broker = Program(
             "board-mosquitto",
@@ -123,6 +125,7 @@ class Board:
                  f"-u {_APP}\n-P {self.passwords[_APP]}\n")
         for client in ("mosquitto_pub", "mosquitto_sub", "mosquitto_rr"):
             write_private(self.logins / client, login)
+        write_private(self.logins / f"{_FIRST}.password", self.passwords[_FIRST] + "\n")
 
 
 def _mosquitto() -> str:

@@ -70,15 +70,22 @@ def _start(folder: Path, binaries: Path) -> None:
 
 
 def _commands(folder: Path, authority: Authority, board: Board) -> None:
-    """Writes the three programs of the folder, which know their settings, and shows them."""
+    """Writes the programs of the folder, which know their settings, and shows them."""
     answers = "-e postern/app/vitals/answers"
+    app = Path(__file__).resolve().parents[2] / "packages" / "postern-agent-app"
     for name, line in {
         "postern": shlex.join(map(str, authority.command_line())) + ' "$@"',
         "postern-agent": shlex.join(map(str, board.agent.argv[:-1])) + ' "$@"',
         "send": f"XDG_CONFIG_HOME={shlex.quote(str(board.logins))} mosquitto_rr -V 5 -q 1 {answers}"
                 ' -t "postern/app/vitals/$1" -m "$2"',
+        "postern-agent-app": f'exec /bin/sh {shlex.quote(str(app))} "$@"',
     }.items():
         write_private(folder / name, f"#!/bin/sh\n{line}\n", 0o700)
+    write_private(folder / "env", f"""\
+export POSTERN_BUS=mqtt://127.0.0.1:{board.bus.port}
+export CREDENTIALS_DIRECTORY={shlex.quote(str(board.logins))}
+export PATH={shlex.quote(str(folder))}:"$PATH"
+""")
     say(f"""
 The page:  {authority.url}
            log in as {ADMINISTRATOR}; the password is in {authority.password_file}
@@ -90,6 +97,7 @@ cd {folder}
 ./send create/Reading '{{"celsius": 21.5}}'          # write as the app: it gets a number
 ./send create/Camera '{{"picture": 1}}'              # policy.toml refuses this one, and says why
 ./postern-agent doctor                             # is the board well?
+. ./env                                            # now the programs of Devices/APPS.md run here
 
 The programs' logs are {board.agent.log} and {authority.server.log}.""")
 
