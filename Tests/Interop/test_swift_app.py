@@ -78,7 +78,8 @@ def test_the_end_of_a_session_is_followed(board, board_app, say, place, tmp_path
     until(lambda: say("timeout=2", "create", "Reading", "1")[0][:3] == ["over", "206", "false"],
           "the end of a write without a session", 60)
     follower = Program("follower", [board_app / "board-app", "sessions"], tmp_path, place).start()
-    writer = Program("writer", [board_app / "board-app", "create", "Reading", "1"], tmp_path, place)
+    writer = Program("writer", [board_app / "board-app", "timeout=120", "create", "Reading", "1"],
+                     tmp_path, place)
     try:
         until(lambda: follower.out.read_text() == "false unclaimed\n", "the first session", 60)
         # A write waits for a session.
