@@ -160,7 +160,10 @@ class HouseBoard(AgentBoard):
             boards = self.house.cli_json("boards", "list", "--everyone")
             mine = next((b for b in boards if b["installationId"] == iid), {})
             log = self.agent.log.rpartition("provisioned by")[2]
-            return mine.get("status") == "up" and "connected to the upstream broker" in log
+            # Of equal lines the agent writes five a minute, so the new one may be left out.
+            is_new = ("connected to the upstream broker" in log
+                      or "(as expected: " in log and self.is_online())
+            return mine.get("status") == "up" and is_new
 
         iid = self.iid
         until(is_settled, "the board to come with its new password", 60)
