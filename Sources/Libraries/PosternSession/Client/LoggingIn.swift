@@ -96,6 +96,7 @@ extension SessionClient {
             throw error
         }
         held = session
+        renewal = RenewalState()
         set(session.availability)
         beat()
     }

@@ -36,7 +36,13 @@ extension SessionClient {
             try await extend(by: .seconds(min(most, 31_536_000)))
         } else if let credential = rule.credential {
             try await replace(session, by: credential)
+            waitWithNext()
+            return await endQuietly(session)
         }
+        waitWithNext()
+    }
+
+    private func waitWithNext() {
         let left = held?.details.expiresAt?.timeIntervalSinceNow ?? 0
         renewal.notBefore = Date(timeIntervalSinceNow: max(0, left) / 2)
     }
@@ -58,6 +64,5 @@ extension SessionClient {
             throw .invalid("the new proof is of another person")
         }
         try await adopt(next, since: began)
-        await endQuietly(session)
     }
 }
