@@ -15,8 +15,8 @@ def built(package: str, product: str) -> Path:
     the library and what that needs is built. A warning of ours is a failure."""
     scratch = ROOT / ".build" / "libraries" / package
     scratch.mkdir(parents=True, exist_ok=True)
-    argv = ["swift", "build", "--package-path", f"Tests/Libraries/{package}", "--scratch-path",
-            str(scratch), "--disable-index-store", "-debug-info-format", "none",
+    argv = ["nice", "swift", "build", "--package-path", f"Tests/Libraries/{package}",
+            "--scratch-path", str(scratch), "--disable-index-store", "-debug-info-format", "none",
             "-Xswiftc", "-whole-module-optimization", "-Xswiftc", "-num-threads", "-Xswiftc", "1",
             "--product", product]
     with (scratch / "lock").open("w") as lock:

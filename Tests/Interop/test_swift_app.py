@@ -12,6 +12,9 @@ from python_fixtures import (  # noqa: F401, fixtures
     DENIES, board, credentials, login, records, write_through_kills)
 from swift_fixtures import ROOT, board_app  # noqa: F401, a fixture
 
+# The library is built first, which takes minutes.
+pytestmark = pytest.mark.slow
+
 ARTICLES = ROOT / "Sources" / "Libraries" / "PosternApp" / "PosternApp.docc"
 PROGRAMS = ROOT / "Tests" / "Libraries" / "BoardApp" / "Sources"
 

@@ -12,6 +12,9 @@ from conftest import assert_nothing_leaked
 from house_fixtures import house  # noqa: F401, a fixture
 from swift_fixtures import ROOT, session_app  # noqa: F401, a fixture
 
+# The library is built first, which takes minutes.
+pytestmark = pytest.mark.slow
+
 PAGES = ROOT / "Sources" / "Libraries" / "PosternSession" / "PosternSession.docc"
 HOUSE = ROOT / "Tests" / "Libraries" / "SessionApp" / "Sources" / "session-app" / "House.swift"
 MAGIC = b"postern-session-1\n"

@@ -10,6 +10,9 @@ from bench.phone import Phone
 from bench.tls_house import TLSHouse
 from swift_fixtures import session_app  # noqa: F401, a fixture
 
+# The library is built first, which takes minutes.
+pytestmark = pytest.mark.slow
+
 TOKEN = "r:" + "5b0e" * 8
 SESSION = {"objectId": "AbCdEfGhIj", "restricted": False, "createdAt": "2026-01-02T03:04:05.678Z",
            "createdWith": {"action": "login", "authProvider": "password"}, "expiresAt": None}
