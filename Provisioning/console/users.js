@@ -67,6 +67,9 @@ function card(user, load) {
     h("div", { class: "actions" },
       button("Set password", () => acts.setPassword(user.username, isMe), {
         id: `password-${user.objectId}`, "aria-label": `Set the password of ${user.username}` }),
+      !isMe && button("Recovery code", () => acts.makeRecoveryCode(user.username, false), {
+        id: `recovery-${user.objectId}`,
+        "aria-label": `Make a recovery code for ${user.username}` }),
       !isMe && button(user.enabled ? "Disable" : "Enable", toggle, {
         id: `enabled-${user.objectId}`, class: user.enabled ? "danger" : null,
         "aria-label": `${user.enabled ? "Disable" : "Enable"} ${user.username}` })));
