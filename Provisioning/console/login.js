@@ -24,7 +24,7 @@ export function focusLogin() {
   first.find(Boolean).focus();
 }
 
-/** A form that logs in by what `attempt` returns; `wrong` says that the authority refused it. */
+/** A form that logs in by what `attempt` returns; `wrong` are the words for a refusal. */
 function loginForm({ body, go, attempt, wrong, failed = () => go.focus() }, then) {
   const error = h("p", { class: "error", role: "alert" });
   const form = h("form", { novalidate: true }, body, error, go);
@@ -38,7 +38,7 @@ function loginForm({ body, go, attempt, wrong, failed = () => go.focus() }, then
       await put(`/sessions/${me.session.objectId}`, { name: browserName() }).catch(() => {});
       then();
     } catch (fault) {
-      error.textContent = fault.code === 101 ? wrong : fault.code === 155
+      error.textContent = fault.code === 101 && wrong ? wrong : fault.code === 155
         ? "Too many attempts. Wait a few minutes, then try again." : fault.message;
       go.disabled = false;
       failed();
@@ -75,7 +75,6 @@ function passkeyForm(passwords, then) {
     go: submit("Log in with a passkey",
       { id: "passkey-login", class: passwords ? "wide" : "primary wide" }),
     attempt: async () => ({ passkey: await sign("login") }),
-    wrong: "This passkey is not known here. It may have been removed. Log in another way.",
   }, then);
 }
 

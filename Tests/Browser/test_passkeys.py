@@ -143,7 +143,7 @@ def test_passkey_is_added_logs_in_is_renamed_and_removed(house, come, size, requ
 
     visitor.log_out()
     browser.click("#passkey-login")
-    browser.wait(".login .error", "This passkey is not known here.")
+    browser.wait(".login .error", "The passkey is not accepted: no user here has it.")
     browser.shot(f"{shown}-passkey-unknown")
 
 
@@ -249,7 +249,7 @@ def test_copied_passkey_is_refused(house, come):
     authenticator.remove()
     Authenticator(browser).add(copy)
     browser.click("#passkey-login")
-    browser.wait(".login .error")
+    browser.wait(".login .error", "there may be a copy of it")
     browser.shot("phone-passkey-copied")
     assert browser.find("#account") is None
 
