@@ -3,13 +3,13 @@
 from pathlib import Path
 
 import pytest
-from authenticator import Authenticator
 from bench.cable import Cable
 from bench.evidence import Evidence
 from bench.house import House
 from bench.tls_house import TLSHouse
 from browser import DESKTOP, PHONE, SCHEMES, Browser
 from selenium.common.exceptions import WebDriverException
+from virtual_authenticator import VirtualAuthenticator
 
 WIDTHS = (320, 390, 1280)
 TAB, ENTER = "\ue004", "\ue007"
@@ -55,7 +55,7 @@ def add(visitor, name: str) -> None:
     visitor.browser.click("#add-passkey")
     visitor.browser.type("dialog input[name=passkey]", name)
     visitor.confirm("Add")
-    visitor.browser.wait(f"[data-passkey='{name}']")
+    visitor.browser.wait("article", name)
 
 
 def log_in_by_passkey(browser) -> None:
@@ -64,9 +64,13 @@ def log_in_by_passkey(browser) -> None:
 
 
 def make_recovery_code(house, browser) -> str:
-    """What the page shows once, after the person has confirmed."""
     browser.click("#make-recovery-code")
     browser.click("dialog button[type=submit]", "Make")
+    return shown_code(house, browser)
+
+
+def shown_code(house, browser) -> str:
+    """The recovery code, which the page shows once."""
     browser.wait("#new-recovery-code")
     code = browser.script("return document.getElementById('new-recovery-code').value")
     house.evidence.add_secret("a recovery code", code)
@@ -106,7 +110,7 @@ def test_passkey_is_added_logs_in_is_renamed_and_removed(house, come, size, requ
     person = house.user(f"anna-{shown}")
     visitor = come(size)
     browser = visitor.browser
-    authenticator = Authenticator(browser)
+    authenticator = VirtualAuthenticator(browser)
     browser.open()
     browser.wait("#passkey-login")
     browser.click("summary", "Use a recovery code")
@@ -150,7 +154,7 @@ def test_passkey_is_added_logs_in_is_renamed_and_removed(house, come, size, requ
 def test_login_needs_nothing_but_the_keyboard(house, come):
     visitor = come(DESKTOP)
     browser = visitor.browser
-    authenticator = Authenticator(browser)
+    authenticator = VirtualAuthenticator(browser)
     visitor.log_in(house.user("berta"))
     open_passkeys(browser)
     add(visitor, "Key")
@@ -172,7 +176,7 @@ def test_login_needs_nothing_but_the_keyboard(house, come):
 def test_what_is_cancelled_changes_nothing(house, come):
     visitor = come()
     browser = visitor.browser
-    authenticator = Authenticator(browser)
+    authenticator = VirtualAuthenticator(browser)
     visitor.log_in(house.user("carla"))
     open_passkeys(browser)
     authenticator.verifies(False)
@@ -193,7 +197,7 @@ def test_release_is_confirmed_first(house, come, way):
     board = house.live(f"barn by {way}", owner=person)
     visitor = come()
     browser = visitor.browser
-    Authenticator(browser)
+    VirtualAuthenticator(browser)
     visitor.log_in(person)
     open_passkeys(browser)
     if way == "passkey":
@@ -237,7 +241,7 @@ def test_copied_passkey_is_refused(house, come):
     """The copy counts from where it was made; the authority has heard more since."""
     visitor = come()
     browser = visitor.browser
-    authenticator = Authenticator(browser)
+    authenticator = VirtualAuthenticator(browser)
     visitor.log_in(house.user("dora"))
     open_passkeys(browser)
     add(visitor, "Original")
@@ -247,7 +251,7 @@ def test_copied_passkey_is_refused(house, come):
         log_in_by_passkey(browser)
     visitor.log_out()
     authenticator.remove()
-    Authenticator(browser).add(copy)
+    VirtualAuthenticator(browser).add(copy)
     browser.click("#passkey-login")
     browser.wait(".login .error", "there may be a copy of it")
     browser.shot("phone-passkey-copied")
@@ -258,7 +262,7 @@ def test_other_origin_says_where_passkeys_work_and_has_none(house, come):
     """The same name at another port: the browser would sign, and the authority refuses."""
     visitor = come()
     browser = visitor.browser
-    Authenticator(browser)
+    VirtualAuthenticator(browser)
     visitor.log_in(house.user("emma"))
     open_passkeys(browser)
     add(visitor, "Here")
@@ -323,7 +327,7 @@ def test_without_passwords_a_passkey_is_the_way(tmp_path, visit, programs):
         visitor = visit()
         browser = visitor.browser
         browser.base = f"http://localhost:{house.http_port}"
-        Authenticator(browser)
+        VirtualAuthenticator(browser)
         visitor.house = house
         visitor.log_in()
         open_passkeys(browser)
@@ -342,5 +346,20 @@ def test_without_passwords_a_passkey_is_the_way(tmp_path, visit, programs):
         browser.click("#account")
         browser.wait("dialog", "Your passkeys")
         assert "Change your password" not in browser.text("dialog")
+        close_dialog(browser, "Cancel")
+
+        # A new user comes by a recovery code, and then by a passkey.
+        browser.go("/#/users")
+        browser.click("#add-user")
+        browser.type("dialog input[name=username]", "hanna")
+        assert browser.find("dialog input[type=password]") is None
+        browser.click("dialog button[type=submit]", "Add")
+        browser.click("dialog button[type=submit]", "Make")
+        code = shown_code(house, browser)
+        close_dialog(browser, "Close")
+        visitor.log_out()
+        recover(browser, "hanna", code)
+        browser.wait("h1", "Your passkeys")
+        add(visitor, "Hanna's own")
     finally:
         house.close()

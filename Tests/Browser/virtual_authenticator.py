@@ -7,7 +7,7 @@ _PLATFORM = {"protocol": "ctap2", "transport": "internal", "hasResidentKey": Tru
              "automaticPresenceSimulation": True}
 
 
-class Authenticator:
+class VirtualAuthenticator:
     """Of one browser, which answers each question with it at once."""
 
     def __init__(self, browser: Browser):
