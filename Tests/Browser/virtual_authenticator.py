@@ -1,4 +1,4 @@
-"""Chromium's virtual authenticator: it keeps passkeys and knows its person. Source: WebAuthn §11"""
+"""Chromium's virtual authenticator: it keeps passkeys, and it verifies its person."""
 
 from browser import Browser
 
