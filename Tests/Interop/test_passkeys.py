@@ -337,7 +337,8 @@ MALFORMED = {
     "one member less": cbor({"fmt": "none", "authData": bytes(37)}),
     "numbers for keys": cbor({1: "none", 2: bytes(37), 3: {}}),
     "short data": cbor({"fmt": "none", "attStmt": {}, "authData": bytes(36)}),
-    "no credential": cbor({"fmt": "none", "attStmt": {}, "authData": bytes(37)}),
+    "no credential": cbor({"fmt": "none", "attStmt": {}, "authData":
+                           authenticator.authenticator_data("localhost", PRESENT | VERIFIED, 0)}),
     "text for data": cbor({"fmt": "none", "attStmt": {}, "authData": "x" * 37}),
     "large": cbor({"fmt": "none", "attStmt": {}, "authData": bytes(9000)}),
 }

@@ -6,7 +6,7 @@ package enum WebAuthnOracle {
     /// What is wrong with how an input was read; nil where nothing is.
     package static func complaint(about input: [UInt8]) -> String? {
         _ = try? AuthenticatorData(parsing: input)
-        _ = try? CredentialKey(cose: input)
+        _ = try? PasskeyKey(cose: input)
         _ = try? ClientData(parsing: input)
         let cost = ProcessorCost.complaint(about: input.count) {
             _ = try? CBOR(reading: input)

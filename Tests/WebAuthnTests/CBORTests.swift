@@ -68,7 +68,6 @@ struct CBORTests {
         #expect(throws: CBOR.Fault.notShortest) { try CBOR(reading: input) }
     }
 
-    /// The first of them is not well-formed by RFC 8949, Appendix F.
     @Test("refuses what ends too early, before it makes room for it", arguments: [
         "", "18", "19", "1a", "1b", "1901", "1a0102", "1b01020304050607", "38", "58", "41",
         "5affffffff00", "5bffffffffffffffff010203", "7affffffff00", "61", "81", "9affffffff00",
@@ -76,8 +75,7 @@ struct CBORTests {
         "bbffffffffffffffff", "5b7fffffffffffffff00", "9b7fffffffffffffff00",
     ])
     func truncated(hex: String) {
-        let fault: CBOR.Fault = hex == "8181818181" ? .tooDeep : .truncated
-        #expect(throws: fault) { try CBOR(reading: bytes(hex)) }
+        #expect(throws: CBOR.Fault.truncated) { try CBOR(reading: bytes(hex)) }
     }
 
     @Test("refuses reserved lengths", arguments: ["1c", "1d", "1e", "3c", "5c", "7d", "9e", "bc"])

@@ -85,7 +85,7 @@ struct ClientDataTests {
 }
 
 @Suite("Credential keys")
-struct CredentialKeyTests {
+struct PasskeyKeyTests {
     private static let x = String(repeating: "11", count: 32)
     private static let y = String(repeating: "22", count: 32)
 
@@ -117,11 +117,11 @@ struct CredentialKeyTests {
         ("a50102032620012158 20\(x)225820\(y)00", .malformed), ("", .malformed),
     ] as [(String, PasskeyFault?)])
     func parameters(hex: String, fault: PasskeyFault?) {
-        expect(fault) { () throws(PasskeyFault) in _ = try CredentialKey(cose: bytes(hex)) }
+        expect(fault) { () throws(PasskeyFault) in _ = try PasskeyKey(cose: bytes(hex)) }
     }
 
     @Test("are offered in this order")
-    func offered() { #expect(CredentialKey.algorithms == [-7, -8, -257]) }
+    func offered() { #expect(PasskeyKey.algorithms == [-7, -8, -257]) }
 }
 
 @Suite("Authenticator data")

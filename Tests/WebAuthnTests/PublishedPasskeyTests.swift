@@ -21,7 +21,7 @@ struct PublishedPasskeyTests {
     }
 
     private func isSigned(
-        _ message: [UInt8], _ signature: [UInt8], by key: CredentialKey
+        _ message: [UInt8], _ signature: [UInt8], by key: PasskeyKey
     ) throws -> Bool {
         switch key {
         case .p256(let x, let y): try P256PublicKey(x: x, y: y)

@@ -38,10 +38,10 @@ package protocol AuthorityCryptography: Sendable {
     ) throws(AccessTokenFault) -> [UInt8]
 
     /// Whether a passkey's public key can verify signatures.
-    func isUsable(_ key: CredentialKey) -> Bool
+    func isUsable(_ key: PasskeyKey) -> Bool
     /// Whether the owner of the key signed `message`. Signatures have the form that WebAuthn gives
     /// them.
-    func verify(_ signature: [UInt8], of message: [UInt8], by key: CredentialKey) -> Bool
+    func verify(_ signature: [UInt8], of message: [UInt8], by key: PasskeyKey) -> Bool
 
     /// Hashes a password. Slow on purpose; does not run on the threads that answer boards.
     func hashPassword(_ password: SecretBytes) async throws(AuthorityError) -> String

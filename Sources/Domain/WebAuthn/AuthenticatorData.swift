@@ -25,7 +25,7 @@ package struct AuthenticatorData: Equatable, Sendable {
     package struct NewCredential: Equatable, Sendable {
         /// 1 to 1023 bytes.
         package let id: [UInt8]
-        package let key: CredentialKey
+        package let key: PasskeyKey
         /// The bytes of the COSE_Key, to store.
         package let coseKey: [UInt8]
     }
@@ -79,7 +79,7 @@ extension AuthenticatorData.NewCredential {
         var reader = CBORReader(rest)
         let value: CBOR
         do throws(CBOR.Fault) { value = try reader.value() } catch { throw .malformed }
-        key = try CredentialKey(value)
+        key = try PasskeyKey(value)
         coseKey = Array(rest[..<reader.rest.startIndex])
         rest = reader.rest
     }

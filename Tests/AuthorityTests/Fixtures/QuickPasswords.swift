@@ -40,9 +40,9 @@ struct QuickPasswords: AuthorityCryptography {
         func take() -> [Bool] { verified.withLock { all in defer { all = [] }; return all } }
     }
 
-    func isUsable(_ key: CredentialKey) -> Bool { system.isUsable(key) }
+    func isUsable(_ key: PasskeyKey) -> Bool { system.isUsable(key) }
 
-    func verify(_ signature: [UInt8], of message: [UInt8], by key: CredentialKey) -> Bool {
+    func verify(_ signature: [UInt8], of message: [UInt8], by key: PasskeyKey) -> Bool {
         system.verify(signature, of: message, by: key)
     }
 

@@ -87,7 +87,7 @@ def authenticator_data(rp_id: str, flags: int, counter: int, rest: bytes = b"") 
             + rest)
 
 
-def make(options: dict, origin: str, algorithm: str = "ES256", *, step: int | None = None,
+def make(options: dict, origin: str, algorithm: str = "ES256", /, *, step: int | None = None,
          flags: int = PRESENT | VERIFIED, rp_id: str | None = None, cose: dict | None = None,
          attestation: bytes | None = None, format_: str = "none", statement: dict | None = None,
          said_id: bytes | None = None, **client) -> tuple[Passkey, dict]:
@@ -114,7 +114,7 @@ def make(options: dict, origin: str, algorithm: str = "ES256", *, step: int | No
     }
 
 
-def answer(passkey: Passkey, options: dict, origin: str, *, flags: int = PRESENT | VERIFIED,
+def answer(passkey: Passkey, options: dict, origin: str, /, *, flags: int = PRESENT | VERIFIED,
            rp_id: str | None = None, counter: int | None = None, user: bytes | None = None,
            signer: Passkey | None = None, rest: bytes = b"", data: bytes | None = None,
            signature: bytes | None = None, **client) -> dict:

@@ -161,8 +161,8 @@ struct SimulatedAuthorityCryptography: AuthorityCryptography {
         of token: AccessToken, signedBy keys: [SigningKey]
     ) throws(AccessTokenFault) -> [UInt8] { throw .unknownKey }
 
-    func isUsable(_ key: CredentialKey) -> Bool { real.isUsable(key) }
-    func verify(_ signature: [UInt8], of message: [UInt8], by key: CredentialKey) -> Bool {
+    func isUsable(_ key: PasskeyKey) -> Bool { real.isUsable(key) }
+    func verify(_ signature: [UInt8], of message: [UInt8], by key: PasskeyKey) -> Bool {
         real.verify(signature, of: message, by: key)
     }
 

@@ -80,7 +80,7 @@ extension PasskeyOptions {
             "id": .bytes(user.objectID.passkeyHandle), "name": .string(user.username),
             "displayName": .string(user.username),
         ])
-        members["pubKeyCredParams"] = .array(CredentialKey.algorithms.map { algorithm in
+        members["pubKeyCredParams"] = .array(PasskeyKey.algorithms.map { algorithm in
             .object(["type": .string("public-key"), "alg": .integer(algorithm)])
         })
         members["excludeCredentials"] = known

@@ -4,10 +4,10 @@ import WebAuthn
 
 /// The signatures of passkeys.
 extension SystemCryptography {
-    func isUsable(_ key: CredentialKey) -> Bool { SignatureKey(key) != nil }
+    func isUsable(_ key: PasskeyKey) -> Bool { SignatureKey(key) != nil }
 
     /// ES256 is in DER here, unlike in a JWS. Source: WebAuthn Level 2 §6.5.6.
-    func verify(_ signature: [UInt8], of message: [UInt8], by key: CredentialKey) -> Bool {
+    func verify(_ signature: [UInt8], of message: [UInt8], by key: PasskeyKey) -> Bool {
         switch SignatureKey(key) {
         case nil: false
         case .p256(let key)?: key.verify(der: signature, of: message)
@@ -18,7 +18,7 @@ extension SystemCryptography {
 
 extension SignatureKey {
     /// Nil if the values are no usable key.
-    fileprivate init?(_ key: CredentialKey) {
+    fileprivate init?(_ key: PasskeyKey) {
         do throws(CryptographyError) {
             switch key {
             case .p256(let x, let y): self = .p256(try P256PublicKey(x: x, y: y))

@@ -100,7 +100,7 @@ extension Authority {
             let isSigned = cryptography.verify(
                 proof.assertion.signature,
                 of: proof.assertion.signedBytes(clientDataHash: clientHash),
-                by: try CredentialKey(cose: record.coseKey))
+                by: try PasskeyKey(cose: record.coseKey))
             guard isSigned else { throw .signature }
             return ProvenPasskey(record: record, data: data)
         }

@@ -161,6 +161,15 @@ extension Authority {
     }
 }
 
+extension AuthorityRules {
+    /// How to make passkeys work. Nil: they work.
+    package var passkeyAdvice: String? {
+        RelyingParty(publicURL: info.publicURL).problem.map { problem in
+            "passkeys cannot work yet: \(problem.words); they work at https:// and a host name"
+        }
+    }
+}
+
 extension Result where Failure == PasskeyFault {
     fileprivate var fault: PasskeyFault? {
         if case .failure(let fault) = self { fault } else { nil }

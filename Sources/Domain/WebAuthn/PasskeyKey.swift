@@ -2,7 +2,7 @@
 ///
 /// Whether the values are a good key is for the cryptography to say.
 /// Source: WebAuthn Level 2 §5.8.5 and §6.5.1.1; RFC 9053 §2 and §7; RFC 8812 §2.
-package enum CredentialKey: Equatable, Sendable {
+package enum PasskeyKey: Equatable, Sendable {
     /// ES256: the coordinates of a point on P-256, each 32 bytes.
     case p256(x: [UInt8], y: [UInt8])
     /// EdDSA with Ed25519: 32 bytes.
