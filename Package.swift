@@ -52,7 +52,7 @@ let wanted = Context.environment["POSTERN_TESTS"]?.split(separator: " ").map(Str
 /// The fuzzers have no `main` but libFuzzer's, so they are here only for `Tests/Fuzz/run`, which
 /// builds them with `--sanitize fuzzer` into a folder of their own.
 let fuzzers: [Target] = Context.environment["POSTERN_FUZZ"] == nil ? [] : [
-    "payload", "topic", "policy",
+    "payload", "topic", "policy", "webauthn",
 ].map { name in
     .executableTarget(
         name: "fuzz-\(name)", dependencies: ["Oracles"], path: "Tests/Fuzz/\(name)",
@@ -115,10 +115,11 @@ let package = Package(
         .swift("Sessions", "Domain", [], hot),
         .swift("Gate", "Domain", ["Sessions"], hot),
         .swift("Wire", "Domain", ["Sessions", "Gate"], hot),
+        .swift("WebAuthn", "Domain", ["Sessions", "Wire"], hot),
 
         // Cores.
         .swift("AgentCore", "Agent", ["Sessions", "Gate", "Wire"], hot),
-        .swift("AuthorityCore", "Authority", ["Sessions", "Gate", "Wire"], hot),
+        .swift("AuthorityCore", "Authority", ["Sessions", "Gate", "WebAuthn", "Wire"], hot),
 
         // Adapters.
         .swift("MQTT", "Adapters", [
@@ -156,7 +157,7 @@ let package = Package(
         ], hot),
         .swift("AuthorityHTTP", "Authority", [
             "AuthorityCore", "COpenSSL", "Cryptography", "MetricsServer", "Sessions", "Gate",
-            "Wire", hummingbird, logging,
+            "WebAuthn", "Wire", hummingbird, logging,
         ]),
         .swift("AuthorityBroker", "Authority", [
             "AuthorityCore", "AuthorityStore", "ConfigurationFiles", "Cryptography", "LinuxIO",
@@ -165,7 +166,8 @@ let package = Package(
         .swift("AuthorityService", "Authority", [
             "AuthorityBroker", "AuthorityCore", "AuthorityData", "AuthorityHTTP",
             "AuthorityStore", "ConfigurationFiles", "Cryptography", "Gate", "HTTPClient", "LinuxIO",
-            "LogOutput", "MQTT", "MetricsServer", "PostgreSQLClient", "Sessions", "Wire", logging,
+            "LogOutput", "MQTT", "MetricsServer", "PostgreSQLClient", "Sessions", "WebAuthn",
+            "Wire", logging,
         ]),
         .swift("AuthorityCommands", "Authority", [
             "AuthorityBroker", "AuthorityCore", "AuthorityHTTP", "AuthorityService",
@@ -202,6 +204,7 @@ let package = Package(
         .tests("GateTests", ["Gate", "Sessions"]),
         .tests("WireTests", ["Wire", "Gate", "Sessions"]),
         .tests("CryptographyTests", ["Cryptography", "Sessions"]),
+        .tests("WebAuthnTests", ["Cryptography", "Sessions", "WebAuthn"]),
         .tests("LinuxIOTests", ["LinuxIO"]),
         .tests("HTTPClientTests", ["HTTPClient", "Sessions", "FreePorts"]),
         .tests("MQTTTests", [
@@ -226,7 +229,7 @@ let package = Package(
             "AuthorityCore", "AuthorityStore", "AuthorityService", "AuthorityHTTP", "MQTT",
             "LinuxIO", "Cryptography", "Doctor", "Gate", "Sessions", "Wire", "ConfigurationFiles",
             "FreePorts", "PostgresServers", "PostgreSQLClient", grdb, "HTTPClient",
-            "DoctorBreakages",
+            "DoctorBreakages", "WebAuthn",
         ]),
         .tests("AuthorityDataTests", [
             "AuthorityCore", "AuthorityData", "Gate", "PostgreSQLClient", "PostgresServers",
@@ -237,8 +240,8 @@ let package = Package(
         ]),
         .tests("AuthorityHTTPTests", [
             "AuthorityHTTP", "AdminCommands", "AuthorityCore", "AuthorityData", "MQTT",
-            "MetricsServer", "LinuxIO", "Gate", "Sessions", "Wire", "FreePorts", "HTTPClient",
-            logging,
+            "MetricsServer", "LinuxIO", "Gate", "Sessions", "WebAuthn", "Wire", "FreePorts",
+            "HTTPClient", logging,
         ]),
         .tests("AdminCommandsTests", [
             "AdminCommands", "Doctor", "Gate", "LinuxIO", "MQTT", "MetricsServer", "Sessions",
@@ -250,14 +253,16 @@ let package = Package(
         ]),
         .tests("LifeTests", [
             "AgentCore", "AgentCryptography", "AuthorityCore", "AuthorityService", "Cryptography",
-            "Gate", "Sessions", "Wire",
+            "Gate", "Sessions", "WebAuthn", "Wire",
         ], hot),
         .tests("RepositoryTests", []),
 
         // What the gate is held against: by the fuzzers with their own inputs, by the tests with
         // those that are kept.
-        .target(name: "Oracles", dependencies: ["Gate", "Sessions", "ConfigurationFiles", "Wire"],
-                path: "Tests/Oracles", swiftSettings: settings),
+        .target(
+            name: "Oracles",
+            dependencies: ["Gate", "Sessions", "ConfigurationFiles", "WebAuthn", "Wire"],
+            path: "Tests/Oracles", swiftSettings: settings),
         // Figures; the C counts allocations, which Swift cannot: it is in no program that ships.
         .target(name: "CAllocations", path: "Tests/Benchmarks/Allocations"),
         .executableTarget(name: "bench-gate", dependencies: ["CAllocations", "Gate", "Sessions"],

@@ -2,7 +2,7 @@
 
 import { post, put, remove } from "./api.js";
 import { ask } from "./dialog.js";
-import { button, choice, field, h, say } from "./dom.js";
+import { button, choice, copy, field, h, say } from "./dom.js";
 import { ruleChooser } from "./rules.js";
 import { endChoices, parseTime, when } from "./time.js";
 import { count, sessionName } from "./words.js";
@@ -94,7 +94,7 @@ export function signOutSession(session, done) {
     confirm: "Sign out", danger: true,
     body: h("p", null, session.restricted
       ? "The device stops sending. To use it again, pair it again."
-      : session.isThisOne ? "You log in again with your password."
+      : session.isThisOne ? "You log in again to come back."
         : "Its user must log in again."),
     async submit() {
       await end(`/sessions/${session.objectId}`, `${name} is signed out.`);
@@ -196,5 +196,31 @@ export function setPassword(username, isOwn, done = () => {}) {
       say("The password is set.");
       done();
     },
+  });
+}
+
+export function makeRecoveryCode(username, isOwn, done = () => {}) {
+  ask({
+    title: isOwn ? "Make a recovery code?" : `Make a recovery code for ${username}?`,
+    confirm: "Make",
+    body: h("p", null, "The name and the code log in once, without a passkey or a password. "
+      + "A code that was made before no longer works."),
+    async submit() {
+      const { recoveryCode } = await post(`/users/${encodeURIComponent(username)}/recovery-code`);
+      done();
+      // After this dialog has closed.
+      setTimeout(() => showCode(username, recoveryCode));
+    },
+  });
+}
+
+function showCode(username, code) {
+  const shown = h("input", { id: "new-recovery-code", value: code, readonly: true,
+    autocomplete: "off", spellcheck: "false" });
+  ask({
+    title: `The recovery code of ${username}`, dismiss: "Close",
+    body: [h("p", null, "It is shown only now. Write it down, or print it."),
+      field("Recovery code", shown),
+      button("Copy the code", () => copy(code, shown), { id: "copy-code" })],
   });
 }

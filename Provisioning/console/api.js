@@ -33,6 +33,10 @@ export function over() {
   for (const then of watchers) then();
 }
 
+let confirm = null;
+/** Sets what asks the person to confirm an act, and resolves to whether they did. */
+export function onConfirmation(ask) { confirm = ask; }
+
 /** A successful response, its body not yet read; `patience` in milliseconds. */
 export async function request(method, path, body, patience = 30000) {
   const headers = { "X-Parse-Application-Id": info?.applicationId ?? "" };
@@ -46,7 +50,9 @@ export async function request(method, path, body, patience = 30000) {
   const error = new Refused(answer.status, await answer.json().catch(() => null),
     answer.headers.get("Retry-After"));
   if (error.code === 209) over();
-  throw error;
+  if (error.name !== "confirmation-needed" || !confirm) throw error;
+  if (await confirm()) return request(method, path, body, patience);
+  throw new Error("You have not confirmed it, so nothing was changed.");
 }
 
 async function reach(path, options) {
@@ -84,8 +90,9 @@ export async function begin() {
   }
 }
 
-export async function logIn(username, password) {
-  await post("/console/login", { username, password });
+/** Logs in by a password, a passkey or a recovery code. */
+export async function logIn(credentials) {
+  await post("/console/login", credentials);
   me = await get("/me");
 }
 

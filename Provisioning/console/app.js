@@ -1,8 +1,9 @@
 // The console: its pages, and who may see each.
 
 import { setPassword } from "./acts.js";
-import { begin, info, logOut, me, onOver } from "./api.js";
+import { begin, info, logOut, me, onConfirmation, onOver } from "./api.js";
 import { auditPage } from "./audit.js";
+import { confirmation } from "./confirm.js";
 import { consumersPage } from "./consumers.js";
 import { ask } from "./dialog.js";
 import { boardPage } from "./board.js";
@@ -10,7 +11,8 @@ import { boardsPage } from "./boards.js";
 import { button, failure, fill, h, icon, say } from "./dom.js";
 import { formerPage } from "./former.js";
 import { listen } from "./live.js";
-import { loginPage } from "./login.js";
+import { focusLogin, loginPage } from "./login.js";
+import { passkeysPage } from "./passkeys.js";
 import { sessionsPage } from "./sessions.js";
 import { usersPage } from "./users.js";
 
@@ -42,10 +44,12 @@ function showLogin() {
     title: "Log in", then: enter,
     text: wasOver ? "Your session has ended. Log in to continue where you were." : null,
   }));
-  document.getElementById("username").focus();
+  focusLogin();
 }
 
-function enter() {
+function enter(isRecovered) {
+  // A passkey can be added without a confirmation only now.
+  if (isRecovered) history.replaceState(null, "", "#/passkeys");
   wasOver = true;
   frame = makeFrame();
   fill(app, frame.skip, frame.header, frame.nav, frame.main);
@@ -80,15 +84,17 @@ function makeFrame() {
 }
 
 function account() {
-  ask({
+  const then = (text, act, id) => button(text, () => {
+    dialog.addEventListener("close", act);
+    dialog.close();
+  }, { class: "wide", id });
+  const dialog = ask({
     title: me.user.username, confirm: "Log out",
     body: [h("p", null, me.user.isAdministrator ? "An administrator of " : "Logged in at ",
       h("strong", null, info.name), "."),
     h("p", { class: "note" }, `Postern ${info.version}`),
-    button("Change your password", () => {
-      document.querySelector("dialog").close();
-      setPassword(me.user.username, true);
-    }, { class: "wide" })],
+    then("Your passkeys", () => go("#/passkeys"), "own-passkeys"), info.login.passwords
+      && then("Change your password", () => setPassword(me.user.username, true))],
     async submit() {
       wasOver = false;
       await logOut();
@@ -113,6 +119,7 @@ function make(area, id) {
   if (area === "former" && id) return formerPage(id, go);
   if (area === "sessions") return sessionsPage();
   if (area === "consumers") return consumersPage();
+  if (area === "passkeys") return passkeysPage();
   if (area === "users" && me.user.isAdministrator) return usersPage();
   if (area === "audit" && me.user.isAdministrator) return auditPage();
   return boardsPage(hear);
@@ -126,7 +133,7 @@ function route(isMove) {
   stop?.();
   page?.close();
   page = make(area || "boards", id);
-  const here = areas.some(a => a.name === area) ? area : "boards";
+  const here = area === "passkeys" || areas.some(a => a.name === area) ? area : "boards";
   for (const link of frame.links) {
     if (link.dataset.area === here) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
@@ -162,4 +169,5 @@ addEventListener("hashchange", () => route(true));
 addEventListener("unhandledrejection", event =>
   say(event.reason?.message ?? "Something failed. Load the page again."));
 onOver(showLogin);
+onConfirmation(confirmation);
 start();

@@ -5,7 +5,7 @@ import { begin, get, info, logOut, me, onOver, post } from "./api.js";
 import { isFor, parseClaim } from "./claimurl.js";
 import { ask } from "./dialog.js";
 import { button, choice, field, fill, h, icon } from "./dom.js";
-import { loginPage } from "./login.js";
+import { focusLogin, loginPage } from "./login.js";
 import { problem } from "./problems.js";
 import { watchClaim } from "./progress.js";
 import { ruleChooser } from "./rules.js";
@@ -89,7 +89,7 @@ function showLogin() {
     title: title(), then: next,
     text: claim ? `Log in at ${info.name} to continue.` : `Log in at ${info.name}.`,
   }));
-  document.getElementById("username").focus();
+  focusLogin();
 }
 
 // The page without a claim in its address.

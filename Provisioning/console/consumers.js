@@ -2,7 +2,7 @@
 
 import { get, post, remove } from "./api.js";
 import { ask } from "./dialog.js";
-import { button, choice, empty, facts, field, h, pill, say } from "./dom.js";
+import { button, choice, copy, empty, facts, field, h, pill, say } from "./dom.js";
 import { loader } from "./loader.js";
 import { when } from "./time.js";
 import { list } from "./words.js";
@@ -125,15 +125,4 @@ function show(made) {
       h("p", null, "Topics"), h("pre", { id: "consumer-topics" }, topics.join("\n")),
     ],
   });
-}
-
-/** A browser gives a page without HTTPS no clipboard. Then the password is selected. */
-async function copy(text, secret) {
-  try {
-    await navigator.clipboard.writeText(text);
-    say("Copied.");
-  } catch {
-    secret.select();
-    say("The password is selected. Copy it now.");
-  }
 }

@@ -26,6 +26,8 @@ export function ask({ title, body, confirm, danger, dismiss = "Cancel", submit }
       error.textContent = fault.message;
     }
     go.disabled = false;
+    // The focus does not stay on a button while it is disabled.
+    if (dialog.open && !dialog.contains(document.activeElement)) go.focus();
   });
   dialog.addEventListener("close", () => {
     dialog.remove();

@@ -139,3 +139,14 @@ export function say(...text) {
   clearTimeout(said.timer);
   said.timer = setTimeout(() => said.classList.remove("shown"), 5000);
 }
+
+/** Copies `text`. A browser gives a page without HTTPS no clipboard: then `input` is selected. */
+export async function copy(text, input) {
+  try {
+    await navigator.clipboard.writeText(text);
+    say("Copied.");
+  } catch {
+    input.select();
+    say("It is selected. Copy it now.");
+  }
+}

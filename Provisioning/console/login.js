@@ -1,14 +1,54 @@
-// The login form, for each page that needs it.
+// The ways to log in, for each page that needs them: a password, a passkey, a recovery code.
 
 import { info, logIn, me, put } from "./api.js";
 import { button, field, h, icon } from "./dom.js";
+import { obstacle, sign } from "./passkey.js";
 
-/** The content of a page: the authority's name, why a login is needed, and the form. */
+/**
+ * The content of a page: the authority's name, why a login is needed, and the ways to do it.
+ * `then` learns whether it was a recovery code.
+ */
 export function loginPage({ title, text, then }) {
-  const name = h("input", {
-    id: "username", name: "username", autocomplete: "username", autocapitalize: "none",
-    spellcheck: "false", required: true, maxlength: 256,
+  const why = obstacle(), { passwords } = info.login;
+  return h("main", { class: "login", id: "main", tabindex: "-1" },
+    h("p", { class: "brand" }, icon("gate"), info?.name ?? "Postern"),
+    h("h1", { tabindex: "-1" }, title), text && h("p", { class: "lead" }, text),
+    passwords && passwordForm(then),
+    why ? (why.origin || !passwords) && obstacleNotice(why) : passkeyForm(passwords, then),
+    recovery(then));
+}
+
+/** Puts the focus where a person begins. */
+export function focusLogin() {
+  const first = ["#username", "#passkey-login", ".login h1"].map(one => document.querySelector(one));
+  first.find(Boolean).focus();
+}
+
+/** A form that logs in by what `attempt` returns; `wrong` are the words for a refusal. */
+function loginForm({ body, go, attempt, wrong, failed = () => go.focus() }, then) {
+  const error = h("p", { class: "error", role: "alert" });
+  const form = h("form", { novalidate: true }, body, error, go);
+  form.addEventListener("submit", async event => {
+    event.preventDefault();
+    if (go.disabled) return;
+    error.textContent = "";
+    go.disabled = true;
+    try {
+      await logIn(await attempt());
+      await put(`/sessions/${me.session.objectId}`, { name: browserName() }).catch(() => {});
+      then();
+    } catch (fault) {
+      error.textContent = fault.code === 101 && wrong ? wrong : fault.code === 155
+        ? "Too many attempts. Wait a few minutes, then try again." : fault.message;
+      go.disabled = false;
+      failed();
+    }
   });
+  return form;
+}
+
+function passwordForm(then) {
+  const name = nameInput("username");
   const password = h("input", {
     id: "password", name: "password", type: "password", autocomplete: "current-password",
     required: true,
@@ -19,48 +59,62 @@ export function loginPage({ title, text, then }) {
     show.textContent = isHidden ? "Hide" : "Show";
     show.setAttribute("aria-pressed", String(isHidden));
   }, { class: "inside", "aria-label": "Show the password", "aria-pressed": "false" });
-  const error = h("p", { class: "error", role: "alert" });
-  const go = h("button", { type: "submit", class: "primary wide" }, "Log in");
-  const form = h("form", { novalidate: true }, field("Name", name),
-    h("div", { class: "with-inside" }, field("Password", password), show), error, go);
-
-  form.addEventListener("submit", async event => {
-    event.preventDefault();
-    if (go.disabled) return;
-    error.textContent = "";
-    if (!name.value || !password.value) {
-      error.textContent = name.value ? "Type your password." : "Type your name.";
-      (name.value ? password : name).focus();
-      return;
-    }
-    go.disabled = true;
-    try {
-      await logIn(name.value.trim(), password.value);
-      password.value = "";
-      await put(`/sessions/${me.session.objectId}`, { name: here() }).catch(() => {});
-      then();
-    } catch (fault) {
-      error.textContent = words(fault);
-      password.select();
-      go.disabled = false;
-    }
-  });
-
-  return h("main", { class: "login", id: "main", tabindex: "-1" },
-    h("p", { class: "brand" }, icon("gate"), info?.name ?? "Postern"),
-    h("h1", { tabindex: "-1" }, title), text && h("p", { class: "lead" }, text), form);
+  return loginForm({
+    body: [field("Name", name),
+      h("div", { class: "with-inside" }, field("Password", password), show)],
+    go: submit("Log in", { class: "primary wide" }),
+    attempt: () => ({ username: typed(name, "name").trim(),
+      password: typed(password, "password") }),
+    wrong: "The name or the password is wrong.",
+    failed: () => { if (name.value) password.select(); },
+  }, then);
 }
 
-/** A name for this login, to distinguish it from others: `Chrome on Android`. */
-function here() {
+function passkeyForm(passwords, then) {
+  return loginForm({
+    go: submit("Log in with a passkey",
+      { id: "passkey-login", class: passwords ? "wide" : "primary wide" }),
+    attempt: async () => ({ passkey: await sign("login") }),
+  }, then);
+}
+
+function recovery(then) {
+  const name = nameInput("recovery-name");
+  const code = h("input", { id: "recovery-code", autocomplete: "off", autocapitalize: "none",
+    spellcheck: "false", maxlength: 256 });
+  return h("details", null, h("summary", null, "Use a recovery code"), loginForm({
+    body: [field("Name", name), field("Recovery code", code, "It logs you in once.")],
+    go: submit("Log in with the code", { class: "wide" }),
+    attempt: () => ({ username: typed(name, "name").trim(),
+      recoveryCode: typed(code, "recovery code").trim() }),
+    wrong: "The name or the code is wrong, or the code was used before.",
+  }, () => then(true)));
+}
+
+/** Why passkeys cannot be used here, and what helps. */
+export function obstacleNotice({ text, origin }) {
+  return h("div", { class: "notice wait", id: "no-passkeys" },
+    h("h2", null, "Passkeys do not work here"), h("p", null, text),
+    origin && h("p", null, "Open ", h("a", { href: origin }, origin), " instead."));
+}
+
+function submit(text, props) { return h("button", { type: "submit", ...props }, text); }
+
+function nameInput(id) {
+  return h("input", { id, name: "username", autocomplete: "username", autocapitalize: "none",
+    spellcheck: "false", required: true, maxlength: 256 });
+}
+
+function typed(input, what) {
+  if (input.value.trim()) return input.value;
+  input.focus();
+  throw new Error(`Type your ${what}.`);
+}
+
+/** A name for this browser, to distinguish it from others: `Chrome on Android`. */
+export function browserName() {
   const of = marks => marks.find(mark => navigator.userAgent.includes(mark));
   const system = of(["Android", "iPhone", "iPad", "Mac", "Windows", "Linux"]);
   return `${of(["Edg", "Firefox", "Chrome", "Safari"]) ?? "Browser"}${system ? ` on ${system}` : ""}`
     .replace("Edg", "Edge");
-}
-
-function words(fault) {
-  if (fault.code === 101) return "The name or the password is wrong.";
-  if (fault.code === 155) return "Too many attempts. Wait a few minutes, then try again.";
-  return fault.message;
 }

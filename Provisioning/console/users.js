@@ -1,7 +1,7 @@
 // Users, for administrators.
 
 import * as acts from "./acts.js";
-import { get, me, post, put } from "./api.js";
+import { get, info, me, post, put } from "./api.js";
 import { ask } from "./dialog.js";
 import { button, facts, field, h, pill, say } from "./dom.js";
 import { loader } from "./loader.js";
@@ -65,8 +65,11 @@ function card(user, load) {
     h("label", { class: "check" }, claims, "May pair boards"),
     user.mayClaim && h("p", { class: "note" }, "Without it, their open claims end."),
     h("div", { class: "actions" },
-      button("Set password", () => acts.setPassword(user.username, isMe), {
+      info.login.passwords && button("Set password", () => acts.setPassword(user.username, isMe), {
         id: `password-${user.objectId}`, "aria-label": `Set the password of ${user.username}` }),
+      !isMe && button("Recovery code", () => acts.makeRecoveryCode(user.username, false), {
+        id: `recovery-${user.objectId}`,
+        "aria-label": `Make a recovery code for ${user.username}` }),
       !isMe && button(user.enabled ? "Disable" : "Enable", toggle, {
         id: `enabled-${user.objectId}`, class: user.enabled ? "danger" : null,
         "aria-label": `${user.enabled ? "Disable" : "Enable"} ${user.username}` })));
@@ -80,17 +83,24 @@ function addUser(done) {
   const rules = h("input", { type: "checkbox" });
   ask({
     title: "Add a user", confirm: "Add",
-    body: [field("Name", name), field("Password", password),
+    body: [field("Name", name), info.login.passwords ? field("Password", password)
+      : h("p", { class: "note" }, "Then a recovery code lets them in for the first time."),
       h("label", { class: "check" }, claims, "May pair boards"),
       h("label", { class: "check" }, rules, "Administrator")],
     async submit() {
-      if (!name.value.trim() || !password.value) throw new Error("Type a name and a password.");
+      const username = name.value.trim(), { passwords } = info.login;
+      if (!passwords) password.value = nobodyKnows();
+      if (!username || !password.value) throw new Error("Type a name and a password.");
       await post("/users", {
-        username: name.value.trim(), password: password.value, mayClaim: claims.checked,
+        username, password: password.value, mayClaim: claims.checked,
         isAdministrator: rules.checked,
       });
-      say(`${name.value.trim()} is added.`);
+      say(`${username} is added.`);
       done();
+      // After this dialog has closed.
+      if (!passwords) setTimeout(() => acts.makeRecoveryCode(username, false));
     },
   });
 }
+
+function nobodyKnows() { return [...crypto.getRandomValues(new Uint8Array(32))].join(""); }

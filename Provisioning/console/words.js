@@ -109,12 +109,16 @@ const log = {
   "role.changed": "Role changed", "role.deleted": "Role deleted", "keys.rotated": "Keys rotated",
   "consumer.added": "Consumer added", "consumer.removed": "Consumer removed",
   "consumer.ended": "Consumer ended",
+  "passkey.added": "Passkey added", "passkey.renamed": "Passkey renamed",
+  "passkey.removed": "Passkey removed", "passkey.failed": "Passkey refused",
+  "passkey.cloned": "Passkey refused: there may be a copy", "login.confirmed": "Confirmed an act",
+  "recovery.made": "Recovery code made", "recovery.used": "Logged in by a recovery code",
   "alerts.tested": "Alerts tested", "user.added": "User added", "user.disabled": "User disabled", "user.enabled": "User enabled",
   "user.password": "Password changed", "user.changed": "User changed", "user.renamed": "User renamed", "user.revoked": "All sessions signed out",
 };
 export function auditWords(event) { return log[event] ?? event; }
 export function isAlarm(event) {
-  return /^(alarm|identity\.shared|token\.foreign|refresh\.forged|session\.reuse|login\.failed|claim\.rejected)/.test(event);
+  return /^(alarm|identity\.shared|token\.foreign|refresh\.forged|session\.reuse|login\.failed|passkey\.failed|passkey\.cloned|claim\.rejected)/.test(event);
 }
 
 /** The rules of a scope or a policy, one sentence for each. */

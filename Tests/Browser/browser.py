@@ -25,10 +25,11 @@ _TALLEST = 3000
 class Browser:
     """Started when made; `close` must be called."""
 
-    def __init__(self, profile: Path, size: tuple[int, int] = PHONE):
+    def __init__(self, profile: Path, size: tuple[int, int] = PHONE, *arguments: str):
+        """`arguments` are more of chromium's own."""
         self.size = size
         self.driver = webdriver.Chrome(
-            options=_options(profile), service=Service(_program("chromedriver")))
+            options=_options(profile, *arguments), service=Service(_program("chromedriver")))
         self.driver.set_page_load_timeout(30)
         self.driver.set_script_timeout(60)
         self.faults: list[str] = []
@@ -223,12 +224,12 @@ def _program(name: str) -> str:
     return found
 
 
-def _options(profile: Path) -> webdriver.ChromeOptions:
+def _options(profile: Path, *arguments: str) -> webdriver.ChromeOptions:
     options = webdriver.ChromeOptions()
     options.binary_location = _program("chromium")
     for argument in ("--headless=new", "--disable-dev-shm-usage", f"--user-data-dir={profile}",
                      "--hide-scrollbars", "--no-first-run", "--disable-background-networking",
-                     "--disable-component-update", "--lang=en-GB"):
+                     "--disable-component-update", "--lang=en-GB", *arguments):
         options.add_argument(argument)
     if os.geteuid() == 0:
         options.add_argument("--no-sandbox")

@@ -29,7 +29,7 @@ class Visitor:
     def log_out(self) -> None:
         self.browser.click("#account")
         self.browser.click("dialog button[type=submit]", "Log out")
-        self.browser.wait("#username")
+        self.browser.wait("main.login")
 
     # Pairing.
 

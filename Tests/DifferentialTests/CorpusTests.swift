@@ -40,4 +40,13 @@ struct CorpusTests {
             #expect(PolicyOracle.complaint(about: bytes) == nil, "\(name)")
         }
     }
+
+    @Test("finds nothing wrong with the reader of passkeys' answers")
+    func webAuthn() throws {
+        let inputs = try Self.inputs("webauthn")
+        #expect(inputs.count > 10)
+        for (name, bytes) in inputs {
+            #expect(WebAuthnOracle.complaint(about: bytes) == nil, "\(name)")
+        }
+    }
 }

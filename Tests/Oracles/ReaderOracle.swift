@@ -1,4 +1,3 @@
-import Glibc
 import Sessions
 import Wire
 
@@ -6,7 +5,10 @@ import Wire
 package enum ReaderOracle {
     /// What is wrong with how a text was read; nil where nothing is.
     package static func complaint(about text: [UInt8]) -> String? {
-        if let cost = cost(of: text) { return cost }
+        let cost = ProcessorCost.complaint(about: text.count) {
+            _ = try? JSONValue(parsing: text)
+        }
+        if let cost { return cost }
         guard let value = try? JSONValue(parsing: text) else { return nil }
         guard let tree = FoundationReader.value(of: text) else { return "Foundation refuses" }
         guard isSame(value, tree) else { return "Foundation reads \(tree), not \(value)" }
@@ -30,32 +32,5 @@ package enum ReaderOracle {
             }
         default: own == other
         }
-    }
-
-    /// Far above what any text takes, watched or not: about 0.05 µs a byte.
-    private static let nanosecondsOfByte = 3_000
-    private static let nanosecondsOfText = 1_000_000
-
-    /// The least of several tries, for something else may have had the processor's caches.
-    private static func cost(of text: [UInt8]) -> String? {
-        let allowed = nanosecondsOfText + nanosecondsOfByte * text.count
-        var least = Int.max
-        for _ in 0..<5 {
-            least = min(least, nanoseconds { _ = try? JSONValue(parsing: text) })
-            if least <= allowed { return nil }
-        }
-        return "\(text.count) bytes took \(least / 1000) µs"
-    }
-
-    /// Of this thread's processor.
-    private static func nanoseconds(_ work: () -> Void) -> Int {
-        func now() -> Int {
-            var time = timespec()
-            unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-            return time.tv_sec * 1_000_000_000 + time.tv_nsec
-        }
-        let begun = now()
-        work()
-        return now() - begun
     }
 }

@@ -6,6 +6,7 @@ private let arrows: [String: [String: Set<String>]] = [
         "Sessions": [],
         "Gate": ["Sessions"],
         "Wire": ["Gate", "Sessions"],
+        "WebAuthn": ["Sessions", "Wire"],
     ],
     "Agent": [
         "AgentCore": ["Gate", "Sessions", "Wire"],
@@ -23,7 +24,7 @@ private let arrows: [String: [String: Set<String>]] = [
         "postern-agent": ["AgentCommands"],
     ],
     "Authority": [
-        "AuthorityCore": ["Gate", "Sessions", "Wire"],
+        "AuthorityCore": ["Gate", "Sessions", "WebAuthn", "Wire"],
         "AuthorityStore": [
             "AuthorityCore", "Foundation", "FoundationEssentials", "GRDB", "Gate",
             "PostgreSQLClient", "Sessions", "Synchronization", "Wire",
@@ -37,7 +38,7 @@ private let arrows: [String: [String: Set<String>]] = [
             "AuthorityCore", "COpenSSL", "Cryptography", "Foundation", "FoundationEssentials",
             "Gate", "HTTPTypes", "Hummingbird", "HummingbirdCore", "Logging", "MetricsServer",
             "NIOCore", "NIOHTTP1", "NIOHTTPTypes", "ServiceLifecycle", "Sessions",
-            "Synchronization", "Wire",
+            "Synchronization", "WebAuthn", "Wire",
         ],
         "AuthorityBroker": [
             "AuthorityCore", "AuthorityStore", "ConfigurationFiles", "Cryptography", "Foundation",
@@ -49,7 +50,7 @@ private let arrows: [String: [String: Set<String>]] = [
             "AuthorityStore", "ConfigurationFiles", "Cryptography", "Dispatch", "Foundation",
             "Gate", "HTTPClient",
             "LinuxIO", "LogOutput", "Logging", "MQTT", "MetricsServer", "NIOCore", "NIOPosix",
-            "PostgreSQLClient", "Sessions", "Synchronization", "Wire",
+            "PostgreSQLClient", "Sessions", "Synchronization", "WebAuthn", "Wire",
         ],
         "AuthorityCommands": [
             "ArgumentParser", "AuthorityBroker", "AuthorityCore", "AuthorityHTTP",

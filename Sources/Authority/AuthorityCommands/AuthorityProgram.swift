@@ -127,8 +127,10 @@ struct ServeCommand: AsyncParsableCommand {
             let started = try await wait.open { [acceptClock, acceptSettings] store in
                 try await SettingAgreement.reach(
                     settings.shared, in: store, changing: acceptSettings)
-                return try await AuthorityServer(
+                let server = try await AuthorityServer(
                     settings: settings, acceptsClock: acceptClock, store: store, logger: logger)
+                try await server.requireWayIn()
+                return server
             }
             guard let started else { return }
             let (server, stop) = (started.server, started.stop ?? StopSignal())

@@ -21,7 +21,7 @@ enum Exit {
             switch error {
             case .initialised, .notInitialised, .notMoved, .occupied: usage
             case .keyUnkept, .served, .servedFrom, .busy: failed
-            case .keyMissing, .otherKey, .badStore, .otherSettings:
+            case .keyMissing, .otherKey, .badStore, .otherSettings, .noWayIn:
                 configuration
             }
         case let error as FileFailure:

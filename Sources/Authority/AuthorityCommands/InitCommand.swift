@@ -54,6 +54,7 @@ struct InitCommand: AsyncParsableCommand {
         say("✓ an authority in \(state.recordPlace), with the administrator \(admin)")
         say("✓ the master key: \(state.masterKey); keep a copy in another place than the records")
         say("✓ " + Self.whenSessionsEnd(settings.rules.lifetimes))
+        if let advice = settings.rules.passkeyAdvice { say("- \(advice)") }
         if settings.ownHosts != nil {
             try await AuthorityCommands.run { try tellOfCertificates(settings) }
         }

@@ -71,6 +71,29 @@ extension UserCommand {
     }
 }
 
+extension UserCommand {
+    struct MakeRecoveryCode: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "recovery-code",
+            abstract: "Prints a code with which a user can log in once, at the page.",
+            discussion: "An earlier code of that user serves no more.")
+
+        @ParentCommand var user: UserCommand
+        @OptionGroup var options: UserOptions
+        @Argument(help: UserCommand.nameHelp) var name: String
+
+        func run() async throws {
+            try await options.run(user.program) { local in
+                let found = try await local.user(named: name)
+                let code = try await local.authority.makeRecoveryCode(
+                    of: found.username, actor: LocalAuthority.actor)
+                let text = String(decoding: code.secret.reveal(), as: UTF8.self)
+                print(options.json ? JSONValue.object(["code": .string(text)]).text : text)
+            }
+        }
+    }
+}
+
 extension UserRight: ExpressibleByArgument {
     static let help = ArgumentHelp("The right.", valueName: "right")
 

@@ -10,7 +10,7 @@ struct UserCommand: AsyncParsableCommand {
         commandName: "user", abstract: "Lists, shows, adds and changes users.",
         subcommands: [
             List.self, Show.self, Add.self, Allow.self, Deny.self, Password.self, Disable.self,
-            Enable.self,
+            Enable.self, MakeRecoveryCode.self,
         ])
 
     @ParentCommand var program: AuthorityProgram

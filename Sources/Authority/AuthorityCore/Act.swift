@@ -11,6 +11,8 @@ struct Act {
     let rights: CallerRights
     /// The caller may ask, but sees an empty result.
     let seesNothing: Bool
+    /// Whether a person asks at the page.
+    let isAtPage: Bool
     let now: Timestamp
 
     /// Checks the caller again. `Authority.holder` checked the caller before the body was read, so
@@ -27,7 +29,9 @@ struct Act {
             mayClaim: user.mayClaim, isMaster: caller.isMaster)
         let verdict = rights.judge(deed)
         if case .refused(let refusal) = verdict { throw .refused(refusal) }
+        try session.requireConfirmation(for: deed, atPage: caller.isAtPage, at: now)
         seesNothing = verdict == .nothing
+        isAtPage = caller.isAtPage
         self.authority = authority
         self.transaction = transaction
         self.session = session

@@ -102,6 +102,8 @@ package struct AuthorityRules: Sendable {
     /// The time over which boards spread actions that the whole fleet would do at once. Boards
     /// receive it from the authority; nil: they receive none.
     package var spread: @Sendable () -> Duration? = { nil }
+    /// Whether people may log in and confirm with passwords.
+    package var takesPasswords = true
     /// Where the boards' sensors are announced to Home Assistant. Nil: nowhere.
     package var discovery: TopicRoot?
 

@@ -1,4 +1,5 @@
 package import Sessions
+package import WebAuthn
 package import Wire
 
 /// The cryptography and the randomness that the core needs. The core has none of its own.
@@ -35,6 +36,12 @@ package protocol AuthorityCryptography: Sendable {
     func claims(
         of token: AccessToken, signedBy keys: [SigningKey]
     ) throws(AccessTokenFault) -> [UInt8]
+
+    /// Whether a passkey's public key can verify signatures.
+    func isUsable(_ key: PasskeyKey) -> Bool
+    /// Whether the owner of the key signed `message`. Signatures have the form that WebAuthn gives
+    /// them.
+    func verify(_ signature: [UInt8], of message: [UInt8], by key: PasskeyKey) -> Bool
 
     /// Hashes a password. Slow on purpose; does not run on the threads that answer boards.
     func hashPassword(_ password: SecretBytes) async throws(AuthorityError) -> String

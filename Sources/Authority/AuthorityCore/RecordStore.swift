@@ -66,7 +66,7 @@ extension RecordStore {
 package protocol AuthorityTransaction: UserTable, SessionTable, BoardTable, ClaimTable,
     ReplyTable, JobTable, PersonLoginTable, AuditTable, AttemptTable, KeyTable, TimelineTable,
     InstallationTable, RoleTable, IdentityTable, ReportTable, GapTable, AlertTable,
-    ConsumerTable, NamedRequestTable, SensorTable {}
+    ConsumerTable, NamedRequestTable, SensorTable, PasskeyTable {}
 
 package protocol UserTable {
     func user(_ id: UserID) throws(AuthorityError) -> UserRecord?
@@ -140,8 +140,10 @@ package protocol SessionTable {
     func deleteSessions(endedBefore time: Timestamp, limit: Int) throws(AuthorityError) -> Int
     /// Writes only the time of the last use.
     func noteUse(of session: ObjectID, at now: Timestamp) throws(AuthorityError)
-    /// Inserts or replaces.
+    /// Inserts or replaces all but the confirmation.
     func save(_ session: SessionRecord, at now: Timestamp) throws(AuthorityError)
+    /// Writes only the time of the last confirmation.
+    func noteConfirmation(of session: ObjectID, at now: Timestamp) throws(AuthorityError)
 
     func family(_ id: RefreshFamilyID) throws(AuthorityError) -> RefreshFamily?
     func save(_ family: RefreshFamily) throws(AuthorityError)

@@ -18,6 +18,11 @@ extension Refusal.Name {
     package static let storeFull = Self("store-full")
     package static let overloaded = Self("overloaded")
     package static let noBrokerLogins = Self("no-broker-logins")
+    package static let confirmationNeeded = Self("confirmation-needed")
+    package static let passwordsOff = Self("passwords-off")
+    package static let passkeysUnavailable = Self("passkeys-unavailable")
+    package static let passkeyRefused = Self("passkey-refused")
+    package static let lastWayIn = Self("last-way-in")
 }
 
 extension Duration {

@@ -22,6 +22,8 @@ package struct Caller: Equatable, Sendable {
     package let session: Session
     /// If true, `user` and `session` are placeholders for logs and answers, and are in no table.
     package let isMaster: Bool
+    /// Whether the session comes from the page's cookie, so that a person asks.
+    package var isAtPage = false
 
     package init(user: UserView, session: Session) {
         self.user = user

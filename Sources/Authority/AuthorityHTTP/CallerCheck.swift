@@ -80,9 +80,11 @@ struct CallerCheck: Sendable {
         of call: Call, to route: HTTPRoute
     ) async throws(AuthorityError) -> Caller? {
         var bearer = call.bearer
+        var isAtPage = false
         if case .none = bearer, route.takesCookie, call.cookieBearer.isThere {
             guard call.isFromOwnPage else { throw .notFromPage }
             bearer = call.cookieBearer
+            isAtPage = true
         }
         switch bearer {
         case .none: return nil
@@ -91,7 +93,9 @@ struct CallerCheck: Sendable {
             throw Self.noSession
         case .token(let token):
             switch try await frontend.holder(of: token) {
-            case .caller(let caller): return caller
+            case .caller(var caller):
+                caller.isAtPage = isAtPage
+                return caller
             case .nobody(let reason):
                 if let reason { tell(reason, of: call, to: route, by: nil) }
                 throw .sessionOver
@@ -141,7 +145,7 @@ extension HTTPRoute {
         }
         for part in parts {
             switch part {
-            case "users", "login", "password", "identities": return "_User"
+            case "users", "login", "password", "identities", "passkeys": return "_User"
             case "sessions", "logout", "claims", "boards", "events", "broker": return "_Session"
             case "installations": return "_Installation"
             case "roles": return "_Role"

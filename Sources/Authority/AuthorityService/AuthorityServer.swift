@@ -177,6 +177,11 @@ package struct AuthorityServer: Sendable {
         }
     }
 
+    /// Refuses to start where nobody could administer.
+    package func requireWayIn() async throws {
+        guard try await authority.hasWayIn() else { throw StateFolderError.noWayIn }
+    }
+
     /// Empty if the store fails. Then no login is preferred by its origin for now.
     private func loginOrigins() async -> [String] {
         do throws(AuthorityError) {

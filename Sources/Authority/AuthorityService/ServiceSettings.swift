@@ -134,6 +134,7 @@ extension ServiceSettings {
                     name: login.name, issuer: login.issuer, audiences: Set(login.audience),
                     letsPeopleSignUp: login.signUp)
             })
+        rules.takesPasswords = settings.takesPasswords
         rules.discovery = settings.sensorDiscovery.isOn ? discoveryPrefix : nil
         for login in settings.logins { keySets[login.name] = login.keys }
     }

@@ -27,5 +27,8 @@ package struct CreatedWith: Equatable, Sendable {
         case password
         /// The user has no username and no password.
         case anonymous
+        case passkey
+        /// A recovery code.
+        case recovery
     }
 }

@@ -2,6 +2,7 @@ import AuthorityCore
 import Cryptography
 import Sessions
 import Synchronization
+import WebAuthn
 import Wire
 
 @testable import AuthorityService
@@ -37,6 +38,12 @@ struct QuickPasswords: AuthorityCryptography {
 
         func add(_ hasHash: Bool) { verified.withLock { $0.append(hasHash) } }
         func take() -> [Bool] { verified.withLock { all in defer { all = [] }; return all } }
+    }
+
+    func isUsable(_ key: PasskeyKey) -> Bool { system.isUsable(key) }
+
+    func verify(_ signature: [UInt8], of message: [UInt8], by key: PasskeyKey) -> Bool {
+        system.verify(signature, of: message, by: key)
     }
 
     func random(_ count: Int) throws(AuthorityError) -> [UInt8] { try system.random(count) }

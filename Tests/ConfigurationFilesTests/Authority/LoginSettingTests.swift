@@ -59,6 +59,19 @@ struct LoginSettingTests {
         #expect(settings.logins.map(\.audience) == [["5678"]])
     }
 
+    @Test("switch passwords off, beside providers and without")
+    func passwords() throws {
+        #expect(try parse(Self.whole).takesPasswords)
+        #expect(try !parse("[login]\npasswords = false").takesPasswords)
+        let both = try parse("[login]\npasswords = false\n" + Self.whole)
+        #expect(!both.takesPasswords)
+        #expect(both.logins.map(\.name.description) == ["facebook"])
+        let overridden = try parse(
+            Self.whole, environment: ["POSTERN_LOGIN_PASSWORDS": "false"])
+        #expect(!overridden.takesPasswords)
+        #expect(throws: SettingsError.self) { try parse("[login]\npasswords = 0") }
+    }
+
     @Test("take keys by https, and by http from this machine alone", arguments: [
         ("https://idp.example/keys?p=1", true), ("http://127.0.0.1:8080/keys", true),
         ("http://localhost/keys", true), ("http://[::1]:80/keys", true),
@@ -100,7 +113,8 @@ struct LoginSettingTests {
     }
 
     @Test("refuse a name that could be taken for another", arguments: [
-        "password", "anonymous", "Facebook", "9a", "_a", "-a", "\"a.b\"", "\"\"",
+        "password", "passwords", "anonymous", "passkey", "recovery", "Facebook", "9a", "_a", "-a",
+        "\"a.b\"", "\"\"",
         "a23456789012345678901234567890123",
     ])
     func names(name: String) {

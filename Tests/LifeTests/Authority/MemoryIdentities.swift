@@ -31,15 +31,15 @@ extension MemoryTransaction {
         return tables.identities.count < before
     }
 
-    func spendIDToken(hash: [UInt8], until end: Timestamp) -> Bool {
-        guard tables.spentIDTokens[hash] == nil else { return false }
-        tables.spentIDTokens[hash] = end
+    func spend(hash: [UInt8], until end: Timestamp) -> Bool {
+        guard tables.spentProofs[hash] == nil else { return false }
+        tables.spentProofs[hash] = end
         return true
     }
 
-    func deleteSpentIDTokens(endedBefore time: Timestamp, limit: Int) -> Int {
-        let gone = tables.spentIDTokens.filter { $0.value < time }.prefix(limit)
-        for token in gone { tables.spentIDTokens[token.key] = nil }
+    func deleteSpentProofs(endedBefore time: Timestamp, limit: Int) -> Int {
+        let gone = tables.spentProofs.filter { $0.value < time }.prefix(limit)
+        for proof in gone { tables.spentProofs[proof.key] = nil }
         return gone.count
     }
 }

@@ -50,7 +50,9 @@ struct Tables: Sendable {
     /// Of claims that were deleted: a secret never serves twice.
     var spentSecrets: Set<[UInt8]> = []
     var identities: [IdentityRecord] = []
-    var spentIDTokens: [[UInt8]: Timestamp] = [:]
+    var spentProofs: [[UInt8]: Timestamp] = [:]
+    var passkeys: [PasskeyRecord] = []
+    var recoveryCodes: [UserID: RecoveryCodeRecord] = [:]
 }
 
 extension Tables {

@@ -4,6 +4,7 @@ import AuthorityCore
 import Cryptography
 import Sessions
 import Synchronization
+import WebAuthn
 import Wire
 
 @testable import AuthorityService
@@ -159,6 +160,11 @@ struct SimulatedAuthorityCryptography: AuthorityCryptography {
     func claims(
         of token: AccessToken, signedBy keys: [SigningKey]
     ) throws(AccessTokenFault) -> [UInt8] { throw .unknownKey }
+
+    func isUsable(_ key: PasskeyKey) -> Bool { real.isUsable(key) }
+    func verify(_ signature: [UInt8], of message: [UInt8], by key: PasskeyKey) -> Bool {
+        real.verify(signature, of: message, by: key)
+    }
 
     func hashPassword(_ password: SecretBytes) async -> String { "not hashed" }
     func isOutdated(passwordHash: String) -> Bool { false }

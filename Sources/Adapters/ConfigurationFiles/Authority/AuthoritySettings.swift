@@ -31,6 +31,8 @@ package struct AuthoritySettings: Equatable, Sendable {
     package var sensorDiscovery: SensorDiscovery
     /// The actions that Parse's own routes may do with `_Session`.
     package var sessionPermissions: ClassPermissions
+    /// Whether people may log in with passwords; `[login] passwords`.
+    package var takesPasswords: Bool
     /// External login providers.
     package var logins: [Login]
     package var logLevel: LogLevel
@@ -151,6 +153,7 @@ package struct AuthoritySettings: Equatable, Sendable {
             sensorDiscovery: try SensorDiscovery(
                 root.section("home_assistant"), beside: topicRoot, data),
             sessionPermissions: try ClassPermissions(session.section("permissions")),
+            takesPasswords: try root.section("login").flag(Login.passwords) ?? true,
             logins: try Login.all(root.section("login"), signUp: signUp == .open),
             logLevel: try root.value("log_level", SettingValue.choice) ?? .info,
             logFormat: try root.value("log_format", SettingValue.choice) ?? .text,

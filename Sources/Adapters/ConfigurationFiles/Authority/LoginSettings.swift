@@ -35,12 +35,15 @@ extension AuthoritySettings {
 }
 
 extension AuthoritySettings.Login {
+    /// The key in `[login]` that is no provider.
+    static let passwords = "passwords"
+
     /// Reads all providers, in the order of their names.
     static func all(
         _ section: TOMLSection, signUp: Bool
     ) throws(SettingsError) -> [AuthoritySettings.Login] {
         var logins: [AuthoritySettings.Login] = []
-        for key in section.entries.keys.sorted() {
+        for key in section.entries.keys.sorted() where key != passwords {
             guard let name = LoginProvider(key) else {
                 throw section.nameFault(
                     key, "a provider's name has 1 to 32 of a-z, 0-9, _ and -, the first a "

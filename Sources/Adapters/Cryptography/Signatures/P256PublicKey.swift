@@ -31,8 +31,14 @@ package struct P256PublicKey: Sendable {
         guard signature.count == 2 * Self.count else { return false }
         let der = DER.sequence(
             DER.integer(signature.prefix(Self.count)), DER.integer(signature.suffix(Self.count)))
+        return verify(der: der, of: message)
+    }
+
+    /// The same for a signature in DER: a SEQUENCE of R and S. OpenSSL refuses any other encoding
+    /// of the two numbers. Source: WebAuthn Level 2 §6.5.6; RFC 3279 §2.2.3.
+    package func verify(der signature: [UInt8], of message: [UInt8]) -> Bool {
         do throws(CryptographyError) {
-            return try handle.verify(der, of: message, padding: .standard)
+            return try handle.verify(signature, of: message, padding: .standard)
         } catch {
             return false
         }

@@ -14,6 +14,8 @@ enum CallKind: CaseIterable, Sendable {
     case installation, everyInstallation
     case readRoles, makeRole, writeRole
     case identities, link, unlink
+    case confirm, passkeys, beginPasskey, addPasskey, renamePasskey, removePasskey
+    case makeRecoveryCode
     case ownAlerts, everyAlert, testAlerts
 
     /// The protected class that the request writes. Nil if it writes none.
@@ -21,13 +23,14 @@ enum CallKind: CaseIterable, Sendable {
         switch self {
         case .logout, .upgrade, .claim, .endClaim, .forgetRevocation, .renew, .release, .revoke,
             .makeSession, .update, .extend, .changeScope, .revokeAll: .session
-        case .addUser, .changeProfile, .changeUser, .link, .unlink: .user
+        case .addUser, .changeProfile, .changeUser, .link, .unlink, .beginPasskey, .addPasskey,
+            .renamePasskey, .removePasskey, .makeRecoveryCode: .user
         case .makeRole, .writeRole: .role
         case .installation, .everyInstallation, .readRoles: nil
         case .claimState, .openClaims, .everyOpenClaim, .ownBoards, .everyBoard, .board, .rename,
             .explain, .deleteData, .ownSessions, .everySession, .session, .users, .audit,
             .brokerLogin, .consumers, .makeConsumer, .removeConsumer, .identities, .ownAlerts,
-            .everyAlert, .testAlerts: nil
+            .everyAlert, .testAlerts, .confirm, .passkeys: nil
         }
     }
 }
@@ -110,7 +113,8 @@ struct CallerRights: Equatable, Sendable {
         switch deed {
         case .logout, .upgrade, .claim, .claimState, .openClaims, .ownBoards, .deleteData,
             .ownSessions, .makeSession, .brokerLogin, .consumers, .makeConsumer, .removeConsumer,
-            .identities, .link, .unlink, .ownAlerts: false
+            .identities, .link, .unlink, .ownAlerts, .confirm, .passkeys, .beginPasskey,
+            .addPasskey, .renamePasskey, .removePasskey, .makeRecoveryCode: false
         case .everyOpenClaim, .endClaim, .forgetRevocation, .everyBoard, .board, .rename,
             .explain, .renew, .release, .everySession, .session, .revoke, .update, .extend,
             .changeScope, .revokeAll, .users, .addUser, .changeProfile, .changeUser, .audit,

@@ -39,6 +39,11 @@ struct LoginKeys: Sendable {
         self.init(each: "identity \(provider)", CountedOrigin(origin))
     }
 
+    /// Counts the passkeys from one address.
+    init(passkeysFrom origin: String) {
+        self.init(each: "passkey", CountedOrigin(origin))
+    }
+
     private init(each: String, _ origin: CountedOrigin) {
         name = nil
         email = nil
@@ -96,6 +101,7 @@ extension Authority {
     func authenticate(
         _ password: SecretBytes, _ keys: LoginKeys, from origin: String
     ) async throws(AuthorityError) -> UserRecord {
+        guard rules.takesPasswords else { throw .passwordsOff }
         let began = clock()
         let found = try await store.transact { transaction throws(AuthorityError) in
             try count(keys, transaction, at: began)

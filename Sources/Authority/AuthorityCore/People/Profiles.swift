@@ -102,8 +102,10 @@ extension Authority {
         let isNamed = change.username != nil && hash != nil
         if isNamed { changed.anonymousHash = nil }
         if case .remove? = change.anonymousID { changed.anonymousHash = nil }
-        if subject.anonymousHash != changed.anonymousHash, hash ?? subject.passwordHash == nil {
-            try requireIdentity(of: subject, act.transaction)
+        if subject.anonymousHash != changed.anonymousHash {
+            var after = changed
+            after.passwordHash = hash ?? subject.passwordHash
+            try requireWayIn(of: after, act.transaction)
         }
         try act.transaction.saveProfile(changed)
         if changed.username != subject.username {
@@ -112,15 +114,6 @@ extension Authority {
             try act.audit("user.changed", subject.username)
         }
         return changed
-    }
-
-    /// Checks that the user can log in with a provider's identity.
-    func requireIdentity(
-        of user: UserRecord, _ transaction: any AuthorityTransaction
-    ) throws(AuthorityError) {
-        let identities = try transaction.identities(of: user.objectID)
-        guard identities.contains(where: { rules.providers[$0.provider]?.issuer == $0.issuer })
-        else { throw .refuse(.validation, "this is your only way to log in; add another") }
     }
 
     /// The user with name, e-mail and fields changed, not stored yet. 202 and 203 if another user
@@ -197,27 +190,20 @@ extension Act {
     }
 
     /// Checks that the caller may set this user's password without the old one. Administrators may
-    /// set the password of others. A user may set their own who has just logged in, or who is
-    /// anonymous and has none.
+    /// set the password of others. A user may set their own who has just logged in or confirmed, or
+    /// who is anonymous and has none.
     fileprivate func requireFreedom(
         toSetPasswordOf subject: UserRecord
     ) throws(AuthorityError) {
-        guard subject.objectID == user.objectID else { return }
+        guard subject.objectID == user.objectID else {
+            guard !isAtPage || session.isConfirmed(at: now) else { throw .confirmationNeeded }
+            return
+        }
         if subject.passwordHash == nil, subject.anonymousHash != nil { return }
-        guard session.isFreshLogin(at: now) else {
+        guard session.isConfirmed(at: now) else {
             throw .refuse(
                 .validation, "to change your own password, send oldPassword too, or log in again: "
                     + "this session is older than 5 minutes")
         }
-    }
-}
-
-extension SessionRecord {
-    /// Whether its user proved who they are less than five minutes ago. A session that another
-    /// session made proves nothing.
-    fileprivate func isFreshLogin(at now: Timestamp) -> Bool {
-        let age = now - session.createdAt
-        let action = CreatedWith.Action(rawValue: session.createdWith.action)
-        return (action == .login || action == .signup) && age >= .zero && age < .seconds(300)
     }
 }

@@ -7,6 +7,7 @@ extension Authority {
         switch attempt.credential {
         case .password(let name, let password):
             try requireOpenDoor()
+            guard rules.takesPasswords else { throw .passwordsOff }
             return try await signUp(name, password, attempt)
         case .anonymous(let id):
             try requireOpenDoor()

@@ -27,6 +27,8 @@ package struct SessionRecord: Sendable {
     package var absoluteLimit: Timestamp?
     /// The time of the last authenticated request.
     package var lastSeen: Timestamp
+    /// When its user last confirmed who they are. Nil: never since the login.
+    package var confirmedAt: Timestamp?
     /// Set if the session has ended and its board has not confirmed the end yet.
     package var endNotice: EndNotice?
 

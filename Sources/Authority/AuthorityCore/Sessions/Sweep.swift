@@ -17,7 +17,7 @@ extension Authority {
                     endedBefore: now - AuthorityRules.memory, limit: limit),
                 try transaction.deleteEntries(
                     before: now - AuthorityRules.auditMemory, limit: limit),
-                try transaction.deleteSpentIDTokens(endedBefore: now, limit: limit),
+                try transaction.deleteSpentProofs(endedBefore: now, limit: limit),
                 try transaction.deleteRequests(endedBefore: now, limit: limit),
                 try transaction.deleteReplies(expiredBefore: now, limit: limit),
                 try transaction.deleteAlerts(

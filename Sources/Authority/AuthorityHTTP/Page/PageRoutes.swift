@@ -13,7 +13,10 @@ struct PageRoutes: Sendable {
             HTTPRoute(.get, "/", .open(index)),
             HTTPRoute(.get, "/claim", .open(claim)),
             HTTPRoute(.get, "/console/:file", .open(file)),
-            HTTPRoute(.post, "/postern/v1/console/login", .application(login)).hashingPasswords(),
+            HTTPRoute(
+                .post, "/postern/v1/console/login", bodyLimit: HTTPRoute.tokenBody,
+                .application(login)
+            ).takingCredentials(),
             HTTPRoute(.post, "/postern/v1/console/logout", .session(logout)),
         ]
     }
@@ -40,19 +43,37 @@ struct PageRoutes: Sendable {
         return try page("claim.html", call)
     }
 
-    /// `{"username", "password"}`. Only the cookie holds the token, so no script sees it.
+    /// `{"username", "password"}`, `{"passkey"}` or `{"username", "recoveryCode"}`. Only the cookie
+    /// holds the token, so no script sees it.
     private func login(_ call: Call) async throws(AuthorityError) -> Answer {
         guard call.isFromOwnPage else { throw .notFromPage }
-        let json = try call.json()
-        let attempt = try reading { () throws(WireError) in
-            try LoginAttempt(json: json, origin: call.origin)
-        }
-        let login = try await frontend.login(attempt)
+        let login = try await open(try call.json(), call)
         var answer = Answer([
             "user": .object(login.user.parseForm), "session": .object(login.session.parseForm),
         ])
         answer.headers[.setCookie] = call.cookie.keeping(login)
         return answer
+    }
+
+    private func open(
+        _ json: JSONObject, _ call: Call
+    ) async throws(AuthorityError) -> LoggedIn {
+        if json.members["passkey"] ?? .null != .null {
+            return try await frontend.login(
+                PasskeyLogin(try call.passkeyProof(in: json), origin: call.origin))
+        }
+        if json.members["recoveryCode"] ?? .null != .null {
+            let attempt = try reading { () throws(WireError) in
+                RecoveryLogin(
+                    username: try json.username(), code: try json.secret("recoveryCode"),
+                    origin: call.origin)
+            }
+            return try await frontend.login(attempt)
+        }
+        let attempt = try reading { () throws(WireError) in
+            try LoginAttempt(json: json, origin: call.origin)
+        }
+        return try await frontend.login(attempt)
     }
 
     private func logout(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {

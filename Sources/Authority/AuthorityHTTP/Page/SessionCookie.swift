@@ -18,6 +18,8 @@ struct SessionCookie: Sendable {
     }
 
     private var name: String { isSecure ? "__Host-postern_session" : "postern_session" }
+    /// The cookie that binds a passkey's challenge to this visit.
+    private var visitName: String { isSecure ? "__Host-postern_passkey" : "postern_passkey" }
     private var attributes: String {
         "; Path=/; HttpOnly; SameSite=Strict" + (isSecure ? "; Secure" : "")
     }
@@ -34,16 +36,32 @@ struct SessionCookie: Sendable {
     /// A `Set-Cookie` that makes the browser delete the cookie.
     var forgetting: String { "\(name)=\(attributes); Max-Age=0" }
 
+    /// A `Set-Cookie` for the time that the challenge lives.
+    func keeping(_ options: PasskeyOptions) -> String {
+        let text = String(decoding: options.visit.reveal(), as: UTF8.self)
+        return "\(visitName)=\(text)\(attributes); Max-Age=\(options.life.components.seconds)"
+    }
+
     /// The session in a `Cookie` header. If the cookie comes twice, neither counts, because
     /// somebody else set one of them.
     func bearer(in header: String?) -> Call.Bearer {
-        let values = (header ?? "").split(separator: ";").compactMap { pair -> Substring? in
+        let values = values(of: name, in: header)
+        guard values.count < 2 else { return .malformed }
+        return Call.Bearer(values.first.map(String.init))
+    }
+
+    /// The cookie of a passkey's challenge. Nil if it is absent or comes twice.
+    func visit(in header: String?) -> SecretBytes? {
+        let values = values(of: visitName, in: header)
+        return values.count == 1 ? SecretBytes(Array(values[0].utf8)) : nil
+    }
+
+    private func values(of name: String, in header: String?) -> [Substring] {
+        (header ?? "").split(separator: ";").compactMap { pair -> Substring? in
             let pair = pair.drop { $0 == " " }
             guard pair.hasPrefix("\(name)=") else { return nil }
             return pair.dropFirst(name.utf8.count + 1)
         }
-        guard values.count < 2 else { return .malformed }
-        return Call.Bearer(values.first.map(String.init))
     }
 
     private static func isLoopback(_ authority: String) -> Bool {

@@ -42,12 +42,13 @@ struct OwnSessionRoutes: Sendable {
 
     private func signOut(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
         let id = try call.parameter("id", ObjectID.init)
-        let isTold = try await frontend.revoke(id, by: caller)
-        var answer = Answer(isBrokerTold: isTold)
         if id == caller.session.objectID, call.isCookieCaller {
+            try await frontend.logout(caller)
+            var answer = Answer([:])
             answer.headers[.setCookie] = call.cookie.forgetting
+            return answer
         }
-        return answer
+        return Answer(isBrokerTold: try await frontend.revoke(id, by: caller))
     }
 
     /// `{"durationSeconds": n, "shorten": true}`; the second member is optional.

@@ -21,6 +21,7 @@ struct PosternRoutes: Sendable {
 
     var routes: [HTTPRoute] {
         let parts = AccountRoutes(frontend: frontend).routes
+            + PasskeyRoutes(frontend: frontend).routes
             + ClaimRoutes(frontend: frontend).routes
             + BoardRoutes(frontend: frontend, live: live, data: data).routes
             + SeriesRoutes(frontend: frontend, live: live, data: data).routes
@@ -45,6 +46,7 @@ struct PosternRoutes: Sendable {
     private func info(_ call: Call) async throws(AuthorityError) -> Answer {
         var members = frontend.info.form
         members["parsePath"] = .string(parseMount)
+        members["login"] = frontend.loginWays.form
         return Answer(members)
     }
 

@@ -16,6 +16,8 @@ struct Call: Sendable {
     /// The cookie in which the console's page sends its session.
     let cookie: SessionCookie
     let cookieBearer: Bearer
+    /// The cookie that binds a passkey's challenge to this visit.
+    let passkeyVisit: SecretBytes?
     /// Whether our own page made the request. Only then does the cookie count.
     let isFromOwnPage: Bool
     /// Whether our own page makes this GET with the cookie alone. Such a request needs no
@@ -74,6 +76,7 @@ struct Call: Sendable {
         credentials = Credentials(headers, basicFor: application)
         cookie = SessionCookie(for: request)
         cookieBearer = cookie.bearer(in: headers[.cookie])
+        passkeyVisit = cookie.visit(in: headers[.cookie])
         isFromOwnPage = CSRFCheck.holds(for: request)
         isPageReading = request.method == .get && credentials.applicationID == nil
             && !credentials.bearer.isThere
@@ -99,6 +102,7 @@ struct Call: Sendable {
         credentials = batch.credentials
         cookie = batch.cookie
         cookieBearer = .none
+        passkeyVisit = nil
         isFromOwnPage = false
         isPageReading = false
         knownTag = nil

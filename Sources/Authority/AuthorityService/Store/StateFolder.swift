@@ -221,12 +221,19 @@ package enum StateFolderError: Error, Equatable, CustomStringConvertible {
     case otherSettings([String])
     /// Another process holds this lock of the store and does not release it.
     case busy(String)
+    /// Passwords are off, and no administrator has another way to log in.
+    case noWayIn
 
     /// The prefix in `master_key_file` for a credential.
     static let credential = "credential:"
 
     package var description: String {
         switch self {
+        case .noWayIn: """
+            `passwords = false` in [login] would lock every administrator out: none has a passkey, \
+            an identity or a recovery code. Log in with a password and add a passkey first, or run \
+            `postern-authority user recovery-code NAME`
+            """
         case .initialised(let path): "\(path) has an authority already; nothing was changed"
         case .notInitialised(let path):
             "\(path) has no authority; run `postern-authority init --admin NAME` to make one"

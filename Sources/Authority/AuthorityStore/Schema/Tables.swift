@@ -27,8 +27,24 @@ extension Schema {
             ], key: ["provider", "issuer", "subject"],
             indexes: [.unique("user_id, provider", "identities_of_user")], isKeptByKey: true),
         Table(
-            name: "spent_id_tokens", columns: [.bytes("hash"), .integer("ends_at")],
-            key: ["hash"], indexes: [.on("ends_at", "spent_id_token_ends")], isKeptByKey: true),
+            name: "spent_proofs", columns: [.bytes("hash"), .integer("ends_at")],
+            key: ["hash"], indexes: [.on("ends_at", "spent_proof_ends")], isKeptByKey: true),
+        Table(
+            name: "passkeys",
+            columns: [
+                .text("id"), .bytes("credential"), .text("user_id", of: "users"), .text("name"),
+                .bytes("cose_key"), .integer("counter"), .integer("created_at"),
+                .integer("last_used_at").optional,
+            ], key: ["id"],
+            indexes: [
+                .unique("credential", "passkey_credentials"),
+                .on("user_id, created_at", "passkeys_of_user"),
+            ]),
+        Table(
+            name: "recovery_codes",
+            columns: [
+                .text("user_id", of: "users"), .bytes("hash"), .integer("created_at"),
+            ], key: ["user_id"], indexes: [.unique("hash", "recovery_code_hashes")]),
     ]
 
     private static let sessions = [
@@ -41,7 +57,8 @@ extension Schema {
                 .integer("expires_at").optional, .text("custom").optional, .bytes("token_hash"),
                 .bytes("family").optional, .bytes("device_key").optional, .text("scope").optional,
                 .text("scope_notice_id").optional, .bytes("scope_notice_payload").optional,
-                .integer("absolute_limit"), .integer("last_seen"), .integer("ended_at").optional,
+                .integer("absolute_limit"), .integer("last_seen"),
+                .integer("confirmed_at").optional, .integer("ended_at").optional,
                 .bytes("end_notice_payload").optional, .integer("end_notice_until").optional,
                 // Each heartbeat would write to an index on `last_seen`, so the index has only the
                 // hour.

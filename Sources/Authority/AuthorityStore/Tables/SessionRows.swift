@@ -212,6 +212,12 @@ extension StoreTransaction {
             [now.milliseconds, session.description])
     }
 
+    func noteConfirmation(of session: ObjectID, at now: Timestamp) throws(AuthorityError) {
+        try run(
+            "UPDATE sessions SET confirmed_at = ? WHERE id = ?",
+            [now.milliseconds, session.description])
+    }
+
     func save(_ record: SessionRecord, at now: Timestamp) throws(AuthorityError) {
         let session = record.session
         try run(
@@ -273,6 +279,7 @@ extension StoreTransaction {
             record.scopeNotice = ScopeNotice(
                 id: id, payload: try row.bytes("scope_notice_payload"))
         }
+        record.confirmedAt = try row.optionalTime("confirmed_at")
         record.endReason = try row.optional("end_reason")
         if let until = try row.optionalTime("end_notice_until") {
             record.endNotice = EndNotice(

@@ -92,7 +92,7 @@ struct IdentityTests {
         while try await authority.sweep() {}
         await expectRefusal(.notFound, saying: .expired) { try await authority.enter(proof) }
         let isForgotten = try await house.store.transact { transaction throws(AuthorityError) in
-            try transaction.deleteSpentIDTokens(
+            try transaction.deleteSpentProofs(
                 endedBefore: Timestamp(milliseconds: .max), limit: 10) == 0
         }
         #expect(isForgotten)

@@ -42,9 +42,7 @@ extension Authority {
             guard try act.transaction.deleteIdentity(provider, of: user.objectID) else {
                 throw .refuse(.notFound, "you have no identity of this provider")
             }
-            if user.passwordHash == nil, user.anonymousHash == nil {
-                try requireIdentity(of: user, act.transaction)
-            }
+            try requireWayIn(of: user, act.transaction)
             try act.audit("identity.unlinked", provider.description)
         }
     }

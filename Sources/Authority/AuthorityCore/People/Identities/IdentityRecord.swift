@@ -36,9 +36,9 @@ package protocol IdentityTable {
         _ provider: LoginProvider, of user: UserID
     ) throws(AuthorityError) -> Bool
 
-    /// Returns false if the token was used before: of two at once, one wins.
-    func spendIDToken(hash: [UInt8], until end: Timestamp) throws(AuthorityError) -> Bool
-    /// Deletes used tokens that are no longer needed. Deletes at most `limit` and returns how many.
-    func deleteSpentIDTokens(endedBefore time: Timestamp, limit: Int) throws(AuthorityError)
-        -> Int
+    /// Spends a proof that serves once: an id token, or a passkey's challenge. Returns false if it
+    /// was used before: of two at once, one wins.
+    func spend(hash: [UInt8], until end: Timestamp) throws(AuthorityError) -> Bool
+    /// Deletes used proofs that are no longer needed. Deletes at most `limit` and returns how many.
+    func deleteSpentProofs(endedBefore time: Timestamp, limit: Int) throws(AuthorityError) -> Int
 }

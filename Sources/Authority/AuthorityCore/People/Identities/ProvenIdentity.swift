@@ -16,7 +16,7 @@ struct ProvenIdentity: Sendable {
     /// transaction fails later, the token stays unused. Used tokens are stored an hour longer than
     /// they are valid, because the clock may be set back.
     func spend(_ transaction: any AuthorityTransaction) throws(AuthorityError) -> Bool {
-        try transaction.spendIDToken(hash: tokenHash, until: lastUse + Self.margin)
+        try transaction.spend(hash: tokenHash, until: lastUse + Self.margin)
     }
 
     private static let margin = Duration.seconds(3600)

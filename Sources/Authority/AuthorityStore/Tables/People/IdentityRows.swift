@@ -2,7 +2,7 @@ import AuthorityCore
 import PostgreSQLClient
 import Sessions
 
-/// Accounts of users at other providers, and the id tokens that were used.
+/// Accounts of users at other providers, and the proofs that were used.
 extension StoreTransaction {
     func identity(
         _ provider: LoginProvider, issuer: String, subject: String
@@ -39,20 +39,20 @@ extension StoreTransaction {
             [user.description, provider.description]) == 1
     }
 
-    func spendIDToken(hash: [UInt8], until end: Timestamp) throws(AuthorityError) -> Bool {
+    func spend(hash: [UInt8], until end: Timestamp) throws(AuthorityError) -> Bool {
         try change(
             """
-            INSERT INTO spent_id_tokens (hash, ends_at) VALUES (?, ?) ON CONFLICT DO NOTHING
+            INSERT INTO spent_proofs (hash, ends_at) VALUES (?, ?) ON CONFLICT DO NOTHING
             """, [hash, end.milliseconds]) == 1
     }
 
-    func deleteSpentIDTokens(
+    func deleteSpentProofs(
         endedBefore time: Timestamp, limit: Int
     ) throws(AuthorityError) -> Int {
         try change(
             """
-            DELETE FROM spent_id_tokens WHERE hash IN (
-                SELECT hash FROM spent_id_tokens WHERE ends_at < ? ORDER BY ends_at LIMIT ?)
+            DELETE FROM spent_proofs WHERE hash IN (
+                SELECT hash FROM spent_proofs WHERE ends_at < ? ORDER BY ends_at LIMIT ?)
             """, [time.milliseconds, limit])
     }
 

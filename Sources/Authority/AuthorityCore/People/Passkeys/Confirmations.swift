@@ -1,0 +1,73 @@
+import Sessions
+
+/// Whether a request needs a person who has just shown who they are.
+enum ConfirmationNeed: Sendable {
+    case none
+    /// Asked of the page, where a person acts. A program acts for its user at any time.
+    case atPage
+    /// Asked of everybody: it would give a stolen session a lasting way in.
+    case always
+}
+
+extension CallKind {
+    var confirmation: ConfirmationNeed {
+        switch self {
+        case .release, .revoke, .revokeAll, .deleteData, .link, .unlink: .atPage
+        case .beginPasskey, .removePasskey, .makeRecoveryCode: .always
+        default: .none
+        }
+    }
+}
+
+extension SessionRecord {
+    /// How long a confirmation lasts.
+    private static let confirmationLife = Duration.seconds(300)
+
+    /// Whether its user showed a passkey, a password or a provider's identity in this session less
+    /// than five minutes ago.
+    func isConfirmed(at now: Timestamp) -> Bool {
+        if let confirmedAt, Self.isFresh(confirmedAt, at: now) { return true }
+        return isFreshLogin(at: now) && !isRecovered
+    }
+
+    /// Whether a recovery code opened the session.
+    var isRecovered: Bool {
+        session.createdWith.authProvider == CreatedWith.Provider.recovery.rawValue
+    }
+
+    /// Whether its user logged in less than five minutes ago. A session that another session made
+    /// proves nothing.
+    func isFreshLogin(at now: Timestamp) -> Bool {
+        let action = CreatedWith.Action(rawValue: session.createdWith.action)
+        return (action == .login || action == .signup)
+            && Self.isFresh(session.createdAt, at: now)
+    }
+
+    private static func isFresh(_ time: Timestamp, at now: Timestamp) -> Bool {
+        let age = now - time
+        return age >= .zero && age < confirmationLife
+    }
+
+    /// Throws if the request needs a confirmation that the session does not have. A person who just
+    /// used a recovery code has nothing to confirm with, and may add a passkey.
+    func requireConfirmation(
+        for deed: CallKind, atPage: Bool, at now: Timestamp
+    ) throws(AuthorityError) {
+        switch deed.confirmation {
+        case .none: return
+        case .atPage: guard atPage else { return }
+        case .always: break
+        }
+        if deed == .beginPasskey, isFreshLogin(at: now) { return }
+        guard isConfirmed(at: now) else { throw .confirmationNeeded }
+    }
+}
+
+extension AuthorityError {
+    static let confirmationNeeded = AuthorityError.refused(Refusal(
+        .validation, "confirm with a passkey or your password, or log in again: the last "
+            + "confirmation of this session is older than 5 minutes", name: .confirmationNeeded))
+    static let passwordsOff = AuthorityError.refused(Refusal(
+        .forbidden, "passwords are switched off here; log in with a passkey",
+        name: .passwordsOff))
+}
