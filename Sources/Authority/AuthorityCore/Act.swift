@@ -29,9 +29,9 @@ struct Act {
             mayClaim: user.mayClaim, isMaster: caller.isMaster)
         let verdict = rights.judge(deed)
         if case .refused(let refusal) = verdict { throw .refused(refusal) }
-        try session.requireConfirmation(for: deed, atPage: caller.isAtPage, at: now)
+        isAtPage = caller.isAtPage || session.isOfPage
+        try session.requireConfirmation(for: deed, of: user, atPage: isAtPage, at: now)
         seesNothing = verdict == .nothing
-        isAtPage = caller.isAtPage
         self.authority = authority
         self.transaction = transaction
         self.session = session

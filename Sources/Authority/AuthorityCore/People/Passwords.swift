@@ -1,6 +1,6 @@
 package import Sessions
 
-/// Sets passwords. A new password ends the user's other sessions.
+/// Sets passwords. A new password ends the user's other sessions and recovery code.
 extension Authority {
     package func setPassword(
         _ change: PasswordChange, by caller: Caller
@@ -35,6 +35,7 @@ extension Authority {
         actor: String, _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) {
         try transaction.setPasswordHash(hash, of: user.objectID)
+        _ = try transaction.deleteRecoveryCode(of: user.objectID)
         try audit("user.password", actor, nil, nil, user.username, transaction, at: now)
         try endAll(
             of: user.objectID, but: kept, keepsBoards: keepsBoards,

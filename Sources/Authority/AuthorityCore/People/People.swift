@@ -74,8 +74,7 @@ extension Authority {
             guard change.isEnabled != false || subject.objectID != act.user.objectID else {
                 throw .refuse(.forbidden, "administrators cannot disable themselves")
             }
-            guard change.isEnabled != false || !act.isAtPage || act.session.isConfirmed(at: act.now)
-            else { throw .confirmationNeeded }
+            if change.isEnabled != nil { try act.requireConfirmationAtPage() }
             return try apply(
                 change, to: subject, actor: act.user.username, act.transaction, at: act.now)
         }

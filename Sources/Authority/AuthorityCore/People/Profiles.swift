@@ -196,8 +196,7 @@ extension Act {
         toSetPasswordOf subject: UserRecord
     ) throws(AuthorityError) {
         guard subject.objectID == user.objectID else {
-            guard !isAtPage || session.isConfirmed(at: now) else { throw .confirmationNeeded }
-            return
+            return try requireConfirmationAtPage()
         }
         if subject.passwordHash == nil, subject.anonymousHash != nil { return }
         guard session.isConfirmed(at: now) else {

@@ -71,6 +71,7 @@ extension Authority {
     ) async throws(AuthorityError) -> Int {
         try await act(.revokeAll, by: caller) { act throws(AuthorityError) in
             let subject = try act.subject(named: username)
+            _ = try act.transaction.deleteRecoveryCode(of: subject.objectID)
             let count = try endAll(
                 of: subject.objectID, but: act.session.id, keepsBoards: keepsBoards,
                 reason: UnavailableReason.revoked.rawValue, actor: act.user.username,

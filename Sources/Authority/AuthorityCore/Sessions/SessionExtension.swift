@@ -7,6 +7,7 @@ extension Authority {
         _ id: ObjectID, by span: Duration, shortens: Bool, by caller: Caller
     ) async throws(AuthorityError) -> SessionView {
         try await act(.extend, by: caller) { act throws(AuthorityError) in
+            if shortens { try act.requireConfirmationAtPage() }
             var record = try act.living(id)
             do throws(Refusal) {
                 let end = try extended(record, by: span, at: act.now)

@@ -32,8 +32,8 @@ extension Schema {
         Table(
             name: "passkeys",
             columns: [
-                .text("id"), .bytes("credential"), .text("user_id", of: "users"), .text("name"),
-                .bytes("cose_key"), .integer("counter"), .integer("created_at"),
+                .text("id"), .bytes("credential"), .text("user_id", of: "users"), .text("site"),
+                .text("name"), .bytes("cose_key"), .integer("counter"), .integer("created_at"),
                 .integer("last_used_at").optional,
             ], key: ["id"],
             indexes: [

@@ -12,8 +12,8 @@ enum ConfirmationNeed: Sendable {
 extension CallKind {
     var confirmation: ConfirmationNeed {
         switch self {
-        case .release, .revoke, .revokeAll, .deleteData, .link, .unlink: .atPage
-        case .beginPasskey, .removePasskey, .makeRecoveryCode: .always
+        case .release, .revoke, .revokeAll, .deleteData, .addUser, .makeConsumer: .atPage
+        case .link, .unlink, .beginPasskey, .removePasskey, .makeRecoveryCode: .always
         default: .none
         }
     }
@@ -28,6 +28,13 @@ extension SessionRecord {
     func isConfirmed(at now: Timestamp) -> Bool {
         if let confirmedAt, Self.isFresh(confirmedAt, at: now) { return true }
         return isFreshLogin(at: now) && !isRecovered
+    }
+
+    /// Whether only the page can have opened the session. Its token proves a person at the page
+    /// also where it comes in a header.
+    var isOfPage: Bool {
+        let provider = CreatedWith.Provider(rawValue: session.createdWith.authProvider)
+        return provider == .passkey || provider == .recovery
     }
 
     /// Whether a recovery code opened the session.
@@ -49,9 +56,10 @@ extension SessionRecord {
     }
 
     /// Throws if the request needs a confirmation that the session does not have. A person who just
-    /// used a recovery code has nothing to confirm with, and may add a passkey.
+    /// used a recovery code has nothing to confirm with, and may add a passkey. An anonymous user
+    /// has nothing either, and links the first identity.
     func requireConfirmation(
-        for deed: CallKind, atPage: Bool, at now: Timestamp
+        for deed: CallKind, of user: UserRecord, atPage: Bool, at now: Timestamp
     ) throws(AuthorityError) {
         switch deed.confirmation {
         case .none: return
@@ -59,7 +67,15 @@ extension SessionRecord {
         case .always: break
         }
         if deed == .beginPasskey, isFreshLogin(at: now) { return }
+        if deed == .link, user.passwordHash == nil, user.anonymousHash != nil { return }
         guard isConfirmed(at: now) else { throw .confirmationNeeded }
+    }
+}
+
+extension Act {
+    /// For what only some requests of a kind need.
+    func requireConfirmationAtPage() throws(AuthorityError) {
+        guard !isAtPage || session.isConfirmed(at: now) else { throw .confirmationNeeded }
     }
 }
 

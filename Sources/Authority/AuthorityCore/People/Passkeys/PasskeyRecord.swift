@@ -6,6 +6,8 @@ package struct PasskeyRecord: Equatable, Sendable {
     /// The credential id that the authenticator made: 1 to 1023 bytes.
     package let credential: [UInt8]
     package let user: UserID
+    /// The RP id for which it was made.
+    package let site: String
     package var name: String
     /// The public key, a COSE_Key.
     package let coseKey: [UInt8]
@@ -16,12 +18,13 @@ package struct PasskeyRecord: Equatable, Sendable {
     package var lastUsedAt: Timestamp?
 
     package init(
-        id: ObjectID, credential: [UInt8], user: UserID, name: String, coseKey: [UInt8],
-        counter: UInt32, createdAt: Timestamp, lastUsedAt: Timestamp? = nil
+        id: ObjectID, credential: [UInt8], user: UserID, site: String, name: String,
+        coseKey: [UInt8], counter: UInt32, createdAt: Timestamp, lastUsedAt: Timestamp? = nil
     ) {
         self.id = id
         self.credential = credential
         self.user = user
+        self.site = site
         self.name = name
         self.coseKey = coseKey
         self.counter = counter

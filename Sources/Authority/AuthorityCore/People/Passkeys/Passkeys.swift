@@ -20,7 +20,8 @@ extension Authority {
         guard let caller else { throw .sessionOver }
         let deed: CallKind = purpose == .register ? .beginPasskey : .confirm
         let (user, passkeys) = try await look(deed, by: caller) { act throws(AuthorityError) in
-            (act.user.profile, try act.transaction.passkeys(of: act.user.objectID))
+            let all = try act.transaction.passkeys(of: act.user.objectID)
+            return (act.user.profile, all.filter { $0.site == site.id })
         }
         guard purpose != .confirm || !passkeys.isEmpty else {
             throw .refuse(.notFound, "you have no passkey; confirm with your password")
@@ -67,6 +68,10 @@ extension Authority {
         let site = try requireSite()
         let siteHash = try cryptography.sha256(Array(site.id.utf8))
         let id = try newObjectID()
+        let keys = LoginKeys(passkeysFrom: order.origin)
+        // A caller without the right does not count as a try.
+        try await look(.addPasskey, by: caller) { _ throws(AuthorityError) in }
+        try await countApart(keys)
         // A refusal is a result, so that the challenge is spent all the same.
         let outcome = try await act(.addPasskey, by: caller) { act throws(AuthorityError) in
             let user = act.user.objectID
@@ -86,9 +91,10 @@ extension Authority {
                 cryptography.isUsable(credential.key)
             else { return .failure(checked.fault ?? .algorithm) }
             let passkey = PasskeyRecord(
-                id: id, credential: credential.id, user: user, name: order.name,
+                id: id, credential: credential.id, user: user, site: site.id, name: order.name,
                 coseKey: credential.coseKey, counter: data.counter, createdAt: act.now)
             guard try act.transaction.insert(passkey) else { return .failure(.known) }
+            try uncount(keys, act.transaction)
             try act.audit("passkey.added", order.name)
             return .success(passkey)
         }
@@ -144,8 +150,9 @@ extension Authority {
         if identities.contains(where: { rules.providers[$0.provider]?.issuer == $0.issuer }) {
             return true
         }
-        guard loginWays.site.problem == nil else { return false }
-        return try !transaction.passkeys(of: user.objectID).isEmpty
+        let site = loginWays.site
+        guard site.problem == nil else { return false }
+        return try transaction.passkeys(of: user.objectID).contains { $0.site == site.id }
     }
 
     /// Whether an administrator can log in, be it by a recovery code.

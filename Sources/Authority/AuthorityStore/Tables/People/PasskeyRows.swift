@@ -20,12 +20,12 @@ extension StoreTransaction {
         try change(
             """
             INSERT INTO passkeys (
-                id, credential, user_id, name, cose_key, counter, created_at, last_used_at)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
+                id, credential, user_id, site, name, cose_key, counter, created_at, last_used_at)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
             """,
-            [passkey.id.description, passkey.credential, passkey.user.description, passkey.name,
-             passkey.coseKey, Int64(passkey.counter), passkey.createdAt.milliseconds,
-             passkey.lastUsedAt?.milliseconds]) == 1
+            [passkey.id.description, passkey.credential, passkey.user.description, passkey.site,
+             passkey.name, passkey.coseKey, Int64(passkey.counter),
+             passkey.createdAt.milliseconds, passkey.lastUsedAt?.milliseconds]) == 1
     }
 
     func update(_ passkey: PasskeyRecord) throws(AuthorityError) {
@@ -45,7 +45,8 @@ extension StoreTransaction {
         }
         return PasskeyRecord(
             id: try row.parsed("id", ObjectID.init), credential: try row.bytes("credential"),
-            user: try row.parsed("user_id", UserID.init), name: try row.value("name"),
+            user: try row.parsed("user_id", UserID.init), site: try row.value("site"),
+            name: try row.value("name"),
             coseKey: try row.bytes("cose_key"), counter: counter,
             createdAt: try row.time("created_at"),
             lastUsedAt: try row.optionalTime("last_used_at"))
