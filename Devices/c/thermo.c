@@ -5,6 +5,7 @@
  *
  * It looks for members in the JSON as the agent writes it, without spaces. A program that needs more
  * takes a JSON library. */
+#include <errno.h>
 #include <mosquitto.h>
 #include <mqtt_protocol.h>
 #include <signal.h>
@@ -22,7 +23,14 @@ static void stop(int number) { stopped = number; }
 
 static void read_word(const char *path, char word[64]) {
     FILE *file = fopen(path, "r");
-    if (!file || fscanf(file, "%63s", word) != 1) exit(2);
+    if (!file) {
+        perror(path);
+        exit(2);
+    }
+    if (fscanf(file, "%63s", word) != 1) {
+        fprintf(stderr, "%s: nothing is in it\n", path);
+        exit(2);
+    }
     fclose(file);
 }
 
@@ -77,7 +85,11 @@ static void ask(struct mosquitto *bus, const char *request, const char *payload)
 }
 
 int main(int count, char **arguments) {
-    read_word(count > 1 ? arguments[1] : "", password);
+    if (count < 2) {
+        fprintf(stderr, "usage: thermo PASSWORD-FILE [PORT]\n");
+        return 2;
+    }
+    read_word(arguments[1], password);
     int port = count > 2 ? atoi(arguments[2]) : 1883;
     setlinebuf(stdout);
     signal(SIGTERM, stop);
@@ -88,7 +100,12 @@ int main(int count, char **arguments) {
     mosquitto_username_pw_set(bus, "thermo", password);
     mosquitto_connect_callback_set(bus, connected);
     mosquitto_message_callback_set(bus, received);
-    if (mosquitto_connect(bus, "127.0.0.1", port, 60) != MOSQ_ERR_SUCCESS) return 1;
+    int failure = mosquitto_connect(bus, "127.0.0.1", port, 60);
+    if (failure != MOSQ_ERR_SUCCESS) {
+        fprintf(stderr, "no bus at 127.0.0.1:%d: %s\n", port,
+                failure == MOSQ_ERR_ERRNO ? strerror(errno) : mosquitto_strerror(failure));
+        return 1;
+    }
     work(bus, &session, LONG);
     ask(bus, "get/session", "{}");
     while (!over && !stopped) ask(bus, "create/Reading", reading);

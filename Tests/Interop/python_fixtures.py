@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.cable import Cable
 from bench.program import Program
 from bench.shipped_board import ShippedBoard
 from bench.waiting import until
@@ -20,6 +21,9 @@ class = "Reading"
 allow = ["create"]
 fields = { celsius = "number(-60..125)" }
 """
+
+ALLOWS = 'default = "allow"\n'
+ONE_AN_HOUR = ALLOWS + '[app.thermo]\nrate = "1/h"\nburst = 1\n'
 
 
 @pytest.fixture
@@ -45,6 +49,32 @@ def credentials(login, tmp_path) -> Path:
     password.write_text(login["password"] + "\n")
     password.chmod(0o400)
     return folder
+
+
+@pytest.fixture
+def cable(board):
+    """Between the program and this board's bus."""
+    cable = Cable(board.bus.port)
+    yield cable
+    cable.pull()
+
+
+def set_policy(board: ShippedBoard, text: str) -> None:
+    """At once, so that the agent never reads a part of it."""
+    new = board.config / "policy.new"
+    new.write_text(text)
+    new.chmod(0o640)
+    new.replace(board.config / "policy.toml")
+
+
+def lose_numbers(board: ShippedBoard, cable: Cable, claim_url: str) -> None:
+    """Has the agent refuse a write that waits for a session, then take it, and loses the number."""
+    until(lambda: any(b'"code":206' in m.payload for m in board.watcher.heard
+                      if m.topic.startswith("postern/app/thermo/answers")), "a refusal", 60)
+    cable.loses = b'"seq"'
+    board.authority.wait_live(board.authority.claim(claim_url))
+    # The second is the answer to a try that was made when the refusal had been heard.
+    until(lambda: cable.lost >= 2, "two numbers to be lost", 60)
 
 
 def records(board: ShippedBoard) -> list[tuple[int, dict]]:

@@ -1,5 +1,5 @@
-"""The programs of `Devices/APPS.md`, as they are on the page, and of `Devices/c`, on a board as it is
-shipped."""
+"""The programs of `Devices/APPS.md`, as they are on the page, and of `Devices/c`, on a board as
+it is shipped."""
 
 import json
 import os
@@ -21,7 +21,7 @@ from bench.waiting import until
 from conftest import assert_nothing_leaked
 from postern_contract import topics
 from python_fixtures import (  # noqa: F401, fixtures
-    DEVICES, LIBRARY, board, credentials, login, records)
+    DEVICES, LIBRARY, board, cable, credentials, login, records)
 from swift_fixtures import ROOT
 
 PAGE = DEVICES / "APPS.md"
@@ -29,14 +29,6 @@ WRITE = topics.app("thermo", "create", "Reading")
 READING = {"celsius": 21.5}
 DENIES = 'default = "deny"\n'
 LIMITS = 'default = "allow"\n[app.thermo]\nrate = "10/min"\nburst = 1\n'
-
-
-@pytest.fixture
-def cable(board):
-    """Between the program and this board's bus."""
-    cable = Cable(board.bus.port)
-    yield cable
-    cable.pull()
 
 
 @pytest.fixture
@@ -128,6 +120,8 @@ def test_the_lines_for_mosquitto_pub_write_a_reading(board, tmp_path, credential
         ["/bin/sh", "-ec", text], cwd=tmp_path, timeout=60,
         env=environment | {"HOME": str(tmp_path)}, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+    # The reader's own options stay as they are.
+    assert not (tmp_path / ".config" / "mosquitto_pub").exists()
     until(lambda: [json.loads(m.payload) for m in board.data_heard()] == [READING],
           "the reading upstream", 30)
 
@@ -286,6 +280,25 @@ def test_the_program_in_c_meets_refusals_and_stops(board, program):
     client, = set(found) - {mistaken.login.client_id}
     # The broker may read it after the program's end.
     until(lambda: f"Client {client} disconnected." in board.bus.program.log, "a DISCONNECT", 30)
+
+
+def test_the_program_in_c_says_why_it_does_not_start(cable, tmp_path):
+    program = compiled(tmp_path)
+    cable.pull()
+
+    def start(*arguments) -> tuple[int, str]:
+        done = subprocess.run([program, *map(str, arguments)], capture_output=True, text=True,
+                              timeout=60)
+        return done.returncode, done.stderr
+
+    password, empty = tmp_path / "password", tmp_path / "empty"
+    assert start() == (2, "usage: thermo PASSWORD-FILE [PORT]\n")
+    assert start(password) == (2, f"{password}: No such file or directory\n")
+    empty.touch()
+    assert start(empty) == (2, f"{empty}: nothing is in it\n")
+    password.write_text("any\n")
+    assert start(password, cable.port) == (
+        1, f"no bus at 127.0.0.1:{cable.port}: Connection refused\n")
 
 
 def test_no_secret_was_seen_anywhere(evidence, programs):

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import paho.mqtt
@@ -19,7 +20,8 @@ from bench.program import Program
 from bench.waiting import until
 from conftest import assert_nothing_leaked
 from python_fixtures import (  # noqa: F401, fixtures
-    DENIES, DEVICES, LIBRARY, board, credentials, login, records, write_through_kills)
+    ALLOWS, DENIES, DEVICES, LIBRARY, ONE_AN_HOUR, board, cable, credentials, login, lose_numbers,
+    records, set_policy, write_through_kills)
 
 
 def test_five_lines_write_a_reading(board, login):
@@ -107,6 +109,44 @@ def test_no_answer_is_unavailable_and_retry_makes_no_second_record(board, login)
     with postern.App("thermo", timeout=1, **login) as app:
         with pytest.raises(postern.Unavailable, match="the bus is away"):
             app.create("Reading", n=3)
+
+
+def test_a_write_that_is_too_fast_is_unavailable_and_may_be_sent_again(board, login):
+    set_policy(board, ONE_AN_HOUR)
+    board.live()
+    with postern.App("thermo", **login) as app:
+        assert app.create("Reading", n=1) == 1
+        app.timeout = 1
+
+        def late() -> Exception | None:
+            with pytest.raises(postern.Unavailable) as found:
+                app.once("noon").create("Reading", n=2)
+            return found.value if str(found.value).startswith("155 ") else None
+
+        error = until(late, "155 after the timeout", 60)
+        set_policy(board, ALLOWS)
+        app.timeout = 60
+        assert error.retry() == error.retry() == 2
+    until(lambda: len(records(board)) == 2, "the writes upstream", 60)
+
+
+def test_a_lost_number_is_unavailable_whatever_the_agent_answered_before(board, login, cable):
+    url = board.pair()
+    board.start()
+    board.wait_session("unavailable")
+    app = postern.App("thermo", f"mqtt://127.0.0.1:{cable.port}", password=login["password"],
+                      timeout=300)
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            write = pool.submit(app.once("noon").create, "Reading", n=1)
+            lose_numbers(board, cable, url)
+        finally:
+            app.close()
+        with pytest.raises(postern.Unavailable):
+            write.result(60)
+    with postern.App("thermo", **login) as app:
+        assert app.once("noon").create("Reading", n=1) == 1
+    until(lambda: len(records(board)) == 1, "one record upstream", 60)
 
 
 #: Notes each write that was answered. When it starts again, it goes on behind them.
@@ -261,6 +301,19 @@ def test_postern_agent_app_names_the_key_of_a_write_without_an_answer(board, sen
     for _ in range(2):
         assert send("--key", key, "thermo", "create", "Reading", '{"n": 1}').stdout == "1\n"
     until(lambda: records(board) == [(1, {"n": 1})], "one record upstream", 60)
+
+
+@pytest.mark.slow
+def test_postern_agent_app_names_the_key_of_a_write_that_is_too_fast(board, send):
+    set_policy(board, ONE_AN_HOUR)
+    board.live()
+    assert send("thermo", "create", "Reading", '{"n": 1}').stdout == "1\n"
+    late = send("--key", "noon", "thermo", "create", "Reading", '{"n": 2}')
+    assert late.returncode == 5 and late.stdout == "" and "--key noon" in late.stderr
+    set_policy(board, ALLOWS)
+    for _ in range(2):
+        assert send("--key", "noon", "thermo", "create", "Reading", '{"n": 2}').stdout == "2\n"
+    until(lambda: len(records(board)) == 2, "the writes upstream", 60)
 
 
 def test_the_package_is_built_and_installed_alone(tmp_path):

@@ -9,7 +9,8 @@ from bench.program import Program, run
 from bench.waiting import until
 from conftest import assert_nothing_leaked
 from python_fixtures import (  # noqa: F401, fixtures
-    DENIES, board, credentials, login, records, write_through_kills)
+    ALLOWS, DENIES, ONE_AN_HOUR, board, cable, credentials, login, lose_numbers, records,
+    set_policy, write_through_kills)
 from swift_fixtures import ROOT, board_app  # noqa: F401, a fixture
 
 # The library is built first, which takes minutes.
@@ -118,6 +119,37 @@ def test_no_answer_is_unavailable_and_its_key_makes_no_second_record(board, say)
     assert say("timeout=1", "session")[0][:2] == ["unavailable", "-"]
 
 
+def test_a_write_that_is_too_fast_is_unavailable_and_may_be_sent_again(board, say):
+    set_policy(board, ONE_AN_HOUR)
+    board.live()
+    assert say("create", "Reading", "1") == [["1"]]
+    until(lambda: say("timeout=1", "key=noon", "create", "Reading", "2")[0][:3] == [
+        "unavailable", "noon", "155"], "155 after the timeout", 60)
+    set_policy(board, ALLOWS)
+    for _ in range(2):
+        until(lambda: say("key=noon", "create", "Reading", "2") == [["2"]], "the number", 60)
+    until(lambda: len(records(board)) == 2, "the writes upstream", 60)
+
+
+def test_a_lost_number_is_unavailable_whatever_the_agent_answered_before(
+        board, board_app, say, place, cable, tmp_path):
+    url, end = board.pair(), tmp_path / "end"
+    board.start()
+    board.wait_session("unavailable")
+    bus = f"bus=mqtt://127.0.0.1:{cable.port}"
+    app = Program("held", [board_app / "board-app", bus, "timeout=300", "key=noon", "held", end],
+                  tmp_path, place).start()
+    try:
+        lose_numbers(board, cable, url)
+        end.touch()
+        until(lambda: not app.is_running, "the app to end", 60)
+    finally:
+        app.close()
+    assert app.out.read_text() == "unavailable noon the app was closed\n"
+    assert say("key=noon", "create", "Reading", "1") == [["1"]]
+    until(lambda: len(records(board)) == 1, "one record upstream", 60)
+
+
 def test_a_bus_that_refuses_the_login_is_named(board, say, credentials):
     board.live()
     password = credentials / "thermo.password"
@@ -131,8 +163,7 @@ def test_a_bus_that_refuses_the_login_is_named(board, say, credentials):
 
 def test_calls_end_with_their_task_and_with_the_app(board, say):
     board.live()
-    said = say("close")
-    assert said[0][0] == "unavailable" and " ".join(said[0][2:]) == "the app is closed"
+    assert say("close") == 2 * [["invalid", "the", "app", "is", "closed"]]
     board.agent.kill()
     assert say("cancel") == [["cancelled"]]
 

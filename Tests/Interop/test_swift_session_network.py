@@ -2,6 +2,7 @@
 
 import json
 import threading
+from datetime import datetime, timedelta, timezone
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -58,6 +59,9 @@ class Pretender:
         self._thread.start()
         self.url = f"http://127.0.0.1:{self._server.server_port}"
 
+    def count(self, path: str) -> int:
+        return [path for path, _ in self.seen].count(path)
+
     @staticmethod
     def json(value) -> tuple:
         return 200, {"Content-Type": "application/json"}, [json.dumps(value).encode()]
@@ -87,6 +91,90 @@ def logged_in(phone, pretender):
     phone.open(pretender.url, kept=False)
     phone.ask("login", username="ana", password="any")
     return phone
+
+
+OVER = json.dumps({"code": 209, "error": "invalid session token"}).encode()
+
+
+def test_a_storage_that_fails_at_a_logout_is_the_error(phone, pretender):
+    phone.ask("open", authority=pretender.url, trouble="stuck")
+    phone.ask("login", username="ana", password="any")
+    # The authority refuses, too.
+    error = phone.fault("logout")
+    assert error["kind"] == "storage" and "stuck" in error["words"]
+    assert phone.wait_session("storageAway") == ["loggedOut", "available", "storageAway"]
+
+
+def test_a_call_under_the_old_session_does_not_end_the_new_one(phone, pretender):
+    phone.ask("open", authority=pretender.url, trouble="held")
+    phone.ask("login", username="ana", password="any")
+    phone.ask("hold")
+    login = phone.send("login", username="ana", password="any")
+    phone.wait(lambda: phone.events("saving"), "the new session to be saved")
+    answered = threading.Event()
+
+    def over():
+        answered.wait(60)
+        yield OVER
+
+    pretender.answers["/postern/v1/boards"] = (400, {}, over())
+    boards = phone.send("boards")
+    phone.wait(lambda: pretender.count("/postern/v1/boards"), "the call")
+    pretender.answers["/postern/v1/boards"] = Pretender.json({"results": [BOARD]})
+    phone.ask("release")
+    assert "done" in phone.answer(login)
+    answered.set()
+    assert phone.answer(boards)["done"][0]["id"] == BOARD["installationId"]
+    assert phone.ask("state")["state"] == "available"
+
+
+def test_a_login_that_fails_half_way_logs_its_token_out(phone, pretender):
+    pretender.answers["/postern/v1/me"] = (500, {}, [b"{}"])
+    phone.open(pretender.url, kept=False)
+    assert phone.fault("login", username="ana", password="any")["kind"] == "refused"
+    path, headers = pretender.seen[-1]
+    assert (path, headers["X-Parse-Session-Token"]) == ("/parse/logout", TOKEN)
+
+
+def test_an_app_without_a_new_proof_is_not_asked_at_each_heartbeat(phone, pretender):
+    end = (datetime.now(timezone.utc) + timedelta(hours=1)).isoformat(timespec="milliseconds")
+    end = {"__type": "Date", "iso": end.replace("+00:00", "Z")}
+    pretender.answers["/postern/v1/me"] = Pretender.json({
+        "user": {"objectId": "u1", "username": "ana"}, "session": SESSION | {"expiresAt": end}})
+    phone.open(pretender.url, kept=False, heartbeat=0.05, renewalMargin=86_400)
+    phone.ask("login", username="ana", password="any")
+    phone.wait(lambda: phone.events("asked"), "the app to be asked")
+    before = pretender.count("/postern/v1/me")
+    phone.wait(lambda: pretender.count("/postern/v1/me") > before + 3, "some heartbeats")
+    assert len(phone.events("asked")) == 1
+
+
+def test_the_changes_end_when_the_client_is_freed(logged_in, pretender):
+    logged_in.open(pretender.url, kept=False)
+    logged_in.wait(lambda: logged_in.events("freed"), "the end of the first client's changes")
+
+
+def test_a_stream_ends_when_another_person_logs_in(logged_in, pretender):
+    pretender.answers["/postern/v1/events"] = (
+        200, {"Content-Type": "text/event-stream"}, [b"event: hello\ndata: {}\n\n"])
+    logged_in.send("follow")
+    logged_in.wait(lambda: logged_in.events("connected"), "the stream")
+    pretender.answers["/postern/v1/me"] = Pretender.json({
+        "user": {"objectId": "u2", "username": "bea"}, "session": SESSION})
+    logged_in.ask("login", username="bea", password="any")
+    ended = logged_in.wait(lambda: logged_in.events("ended"), "the end of the stream")
+    assert ended[0]["error"]["kind"] == "cancelled"
+
+
+def test_the_app_of_the_page_shows_its_boards_after_a_bad_answer(phone, pretender):
+    pretender.answers["/postern/v1/events"] = (
+        200, {"Content-Type": "text/event-stream"}, [b"event: hello\ndata: {}\n\n"])
+    pretender.answers["/postern/v1/boards"] = (200, {}, [b"not JSON"])
+    phone.open(pretender.url, kept=False)
+    shown = phone.send("house", username="ana", password="any")
+    phone.wait(lambda: pretender.count("/postern/v1/boards"), "the bad answer")
+    pretender.answers["/postern/v1/boards"] = Pretender.json({"results": [BOARD]})
+    assert phone.answer(shown)["done"][0]["name"] == BOARD["name"]
 
 
 def test_no_redirect_is_followed(logged_in, pretender):

@@ -52,7 +52,7 @@ class App(Writer[int]):
         self._link.listen(callback)
 
     def close(self) -> None:
-        """Ends the connection. Calls that wait raise `Unavailable`."""
+        """Ends the connection. Writes that wait raise what they raise after `timeout`."""
         self._link.close()
 
     def __enter__(self) -> "App":

@@ -39,11 +39,12 @@ class SessionOver(Error):
 
 
 class Unavailable(Error):
-    """Nothing answered in time: the bus or the agent is away, or the queue is full.
+    """The write was not taken in time: the bus or the agent is away, the queue is full, or the app
+    is faster than the policy allows.
 
-    Nobody knows whether the write arrived. `retry()` sends the same write again, with the same
-    key, so there is never a second record. It returns and raises what the first call would have.
-    With `postern.aio`, await it.
+    It may have arrived. `retry()` sends the same write again, with the same key, so there is never
+    a second record. It returns and raises what the first call would have. With `postern.aio`, await
+    it.
     """
 
     _again: Optional[Callable[[], Any]] = None

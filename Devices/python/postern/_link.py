@@ -153,6 +153,8 @@ class Link:
         asked.ResponseTopic = f"{self._base}/answers"
         asked.CorrelationData = request.correlation
         asked.UserProperty = ("key", request.key)
+        # The agent may store this try, and its answer may be lost.
+        request.last = None
         self._client.publish(f"{self._base}/{request.path}", request.payload, 1, False, asked)
         request.due = now + request.pause
         request.pause = min(2 * request.pause, _LONGEST)
@@ -160,7 +162,9 @@ class Link:
     def _give_up(self, request: Request) -> Exception:
         self._requests.pop(request.correlation, None)
         if request.last is not None:
-            return failure(request.last)
+            error = failure(request.last)
+            # The queue is full, or the app is too fast: the same write may be sent again.
+            return Unavailable(str(error)) if isinstance(error, Refused) else error
         return Unavailable(
             "the agent has not answered" if self._is_connected
             else f"the bus is away: {self._problem}")

@@ -35,7 +35,7 @@ class Request:
         self.until = now + timeout
         self.pause = 2.0
         self.due = now
-        #: The last answer that asks for another try.
+        #: The answer to the last try, if it asks for another.
         self.last: Optional[Mapping[str, Any]] = None
         return self
 

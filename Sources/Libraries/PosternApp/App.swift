@@ -74,7 +74,8 @@ public final class App: Sendable {
         try await send(AppWrite(.delete, className, id, Array("{}".utf8), key: key))
     }
 
-    /// The session now. Throws `AppError.unavailable` if the agent publishes none in time.
+    /// The session now. Throws `AppError.unavailable` if the agent publishes none in time, and
+    /// `AppError.invalid` if the app is closed.
     public func session() async throws(AppError) -> AppSession {
         let found = await withTaskGroup(of: AppSession?.self) { [sessions, timeout] group in
             group.addTask {
@@ -90,6 +91,7 @@ public final class App: Sendable {
         }
         if let found { return found }
         guard !Task.isCancelled else { throw .cancelled }
+        guard await !link.isClosed else { throw .closed }
         throw .unavailable(AppError.Unavailable(
             key: nil, text: "the agent has published no session"))
     }
@@ -103,7 +105,8 @@ public final class App: Sendable {
         return sessions
     }
 
-    /// Ends the connection. Calls that wait throw `AppError.unavailable`.
+    /// Ends the connection. Writes that wait throw what they throw after `timeout`, and each later
+    /// call throws `AppError.invalid`.
     public func close() async {
         await link.close()
         running.cancel()

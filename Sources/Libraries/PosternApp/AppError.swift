@@ -4,10 +4,11 @@ public enum AppError: Error, Hashable, Sendable {
     case refused(Refused)
     /// There is no session, so no write may leave the board.
     case sessionOver(SessionOver)
-    /// Nothing answered in time: the bus or the agent is away. Nobody knows whether the write
-    /// arrived.
+    /// The write was not taken in time: the bus or the agent is away, the queue is full, or the app
+    /// is faster than the policy allows. It may have arrived. Send it again with its key.
     case unavailable(Unavailable)
-    /// A mistake in the call, or in the login of the app, as a sentence. Nothing was sent.
+    /// A mistake in the call, or in the login of the app, or the app is closed, as a sentence.
+    /// Nothing was sent.
     case invalid(String)
     /// The task was cancelled. The write may have arrived.
     case cancelled
@@ -34,14 +35,18 @@ public enum AppError: Error, Hashable, Sendable {
         public let text: String
     }
 
-    /// An answer that did not come.
+    /// A write that was not taken in time, or a session that was not published in time.
     public struct Unavailable: Hashable, Sendable {
         /// The key of the write; nil if the call was no write. The same call with this key sends
         /// the same write again, so that it makes no second record.
         public let key: String?
-        /// What is away, for people.
+        /// What is away or full, for people.
         public let text: String
     }
+}
+
+extension AppError {
+    static var closed: AppError { .invalid("the app is closed") }
 }
 
 extension AppError: CustomStringConvertible {

@@ -14,7 +14,7 @@ actor AppLink {
         /// When it is sent again.
         var due: ContinuousClock.Instant
         var pause = firstPause
-        /// The last answer that asks for another try.
+        /// The answer to the last try, if it asks for another.
         var last: AppError?
         /// The code with which the bus refused it.
         var refusal: UInt8?
@@ -29,11 +29,12 @@ actor AppLink {
     private let login: AppLogin
     private var client: BrokerClient?
     private var problem = "it has not answered"
-    private var isClosed = false
+    private(set) var isClosed = false
     /// By the correlation data. Each has its own, because two writes at once may have one key.
     private var waiting: [String: Waiting] = [:]
     private var session: AppSession?
-    private var readers: [AsyncStream<AppSession>.Continuation] = []
+    private var readers: [Int: AsyncStream<AppSession>.Continuation] = [:]
+    private var nextReader = 0
     private var timer: (at: ContinuousClock.Instant, task: Task<Void, Never>)?
 
     init(_ login: AppLogin) { self.login = login }
@@ -53,8 +54,8 @@ actor AppLink {
         close()
     }
 
-    /// Sends a write until it is answered. Throws `unavailable`, or what the agent last answered,
-    /// after `limit`.
+    /// Sends a write until it is answered. After `limit` it throws `sessionOver`, if that is the
+    /// answer to the last try, and `unavailable` otherwise.
     func answer(to write: AppWrite, within limit: Duration) async throws(AppError) -> Int {
         let correlation = MessageID.made.description
         let answer = await withTaskCancellationHandler {
@@ -67,22 +68,28 @@ actor AppLink {
         return try answer.get()
     }
 
-    /// Gives the session to a reader, now if it is known, and at each change.
+    /// Gives the session to a reader, now if it is known, and at each change, until it ends.
     func add(_ reader: AsyncStream<AppSession>.Continuation) {
         guard !isClosed else { return reader.finish() }
-        readers.append(reader)
-        if let session { reader.yield(session) }
+        let number = nextReader
+        nextReader += 1
+        readers[number] = reader
+        reader.onTermination = { [weak self] _ in Task { await self?.remove(number) } }
+        // It may have ended before this call.
+        if let session, case .terminated = reader.yield(session) { remove(number) }
     }
+
+    private func remove(_ number: Int) { readers[number] = nil }
 
     /// Ends the calls that wait, and the next ones at once.
     func close() {
         isClosed = true
         timer?.task.cancel()
         for (correlation, asked) in waiting {
-            end(correlation, .failure(asked.last ?? away(asked, "the app was closed")))
+            end(correlation, .failure(lastError(asked) ?? away(asked, "the app was closed")))
         }
-        for reader in readers { reader.finish() }
-        readers = []
+        for reader in readers.values { reader.finish() }
+        readers = [:]
     }
 
     /// False if the task was cancelled meanwhile.
@@ -160,7 +167,7 @@ extension AppLink {
             let due = ContinuousClock.now + min(asked.pause, Self.longestDelay)
             waiting[correlation]?.last = error
             waiting[correlation]?.due = due
-            wake(at: due)
+            wake(at: min(due, asked.until))
         }
     }
 
@@ -168,8 +175,8 @@ extension AppLink {
         let isNew = session != self.session
         self.session = session
         if isNew {
-            readers.removeAll { reader in
-                if case .terminated = reader.yield(session) { true } else { false }
+            for (number, reader) in readers {
+                if case .terminated = reader.yield(session) { remove(number) }
             }
         }
         guard session.isAvailable else { return }
@@ -185,10 +192,10 @@ extension AppLink {
         _ caller: CheckedContinuation<Answer, Never>
     ) {
         let now = ContinuousClock.now
-        let asked = Waiting(write: write, until: now + limit, caller: caller, due: now)
         guard !isClosed else {
-            return caller.resume(returning: .failure(away(asked, "the app is closed")))
+            return caller.resume(returning: .failure(.closed))
         }
+        let asked = Waiting(write: write, until: now + limit, caller: caller, due: now)
         waiting[correlation] = asked
         wake(at: asked.until)
         publish(correlation, now)
@@ -199,8 +206,10 @@ extension AppLink {
         guard let client, var asked = waiting[correlation] else { return }
         asked.due = now + asked.pause
         asked.pause = min(asked.pause * 2, Self.longestPause)
+        // The agent may store this try, and its answer may be lost.
+        asked.last = nil
         waiting[correlation] = asked
-        wake(at: asked.due)
+        wake(at: min(asked.due, asked.until))
         let message = asked.write.message(of: login.app, correlation: correlation)
         Task {
             do throws(MQTTError) {
@@ -246,11 +255,18 @@ extension AppLink {
     }
 
     private func lateError(_ asked: Waiting) -> AppError {
-        if let last = asked.last { return last }
+        if let last = lastError(asked) { return last }
         guard client != nil else { return away(asked, "the bus is away: \(problem)") }
         return away(
             asked, asked.refusal.map { "the bus refuses the write: \(ReasonCode.text($0))" }
                 ?? "the agent has not answered")
+    }
+
+    /// Nil if the last try has no answer.
+    private func lastError(_ asked: Waiting) -> AppError? {
+        // The queue is full, or the app is too fast: the same write may be sent again.
+        if case .refused = asked.last { return asked.last.map { away(asked, "\($0)") } }
+        return asked.last
     }
 
     private func away(_ asked: Waiting, _ text: String) -> AppError {

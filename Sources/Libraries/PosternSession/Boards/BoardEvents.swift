@@ -12,11 +12,13 @@ extension SessionClient {
     }
 
     /// The boards now, and again whenever one of them changes. A reader that is slow gets the
-    /// newest list. Ends with an error when the session does; a broken connection is opened again.
+    /// newest list. Ends with an error when the session does, or when another person logs in; a
+    /// broken connection is opened again.
     public nonisolated func boardUpdates() -> AsyncThrowingStream<[PairedBoard], any Error> {
         AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { updates in
             let work = Task {
                 do {
+                    let person = await self.user?.id
                     var boards: [PairedBoard.ID: PairedBoard] = [:]
                     for try await event in self.events() {
                         switch event {
@@ -25,6 +27,9 @@ extension SessionClient {
                             // A board that was released or paired changes the sessions, too.
                             let list = try await self.patiently { () throws(SessionError) in
                                 try await self.boards()
+                            }
+                            guard await self.user?.id == person else {
+                                throw SessionError.cancelled
                             }
                             boards = Dictionary(list.map { ($0.id, $0) }) { $1 }
                         case .reading: continue
@@ -41,7 +46,8 @@ extension SessionClient {
     }
 
     /// Events as they happen: of the person's boards, or of one board with what it writes. Ends
-    /// with an error when the session does; a broken connection is opened again.
+    /// with an error when the session does, or when another person logs in; a broken connection is
+    /// opened again.
     public nonisolated func events(
         of board: PairedBoard.ID? = nil
     ) -> AsyncThrowingStream<BoardEvent, any Error> {
@@ -59,12 +65,15 @@ extension SessionClient {
 
     private typealias Events = AsyncThrowingStream<BoardEvent, any Error>.Continuation
 
-    /// Opens the stream, and again whenever it breaks, until the session or the reader ends.
+    /// Opens the stream, and again whenever it breaks, until the session or the reader ends. It is
+    /// the stream of one person: it ends if another logs in.
     private func follow(_ board: PairedBoard.ID?, _ events: Events) async throws(SessionError) {
         let first = Duration.seconds(1)
         var wait = first
+        let person = held?.user.id
         while !Task.isCancelled {
             do throws(SessionError) {
+                guard held == nil || held?.user.id == person else { throw .cancelled }
                 try await stream(board) { event throws(SessionError) in
                     wait = first
                     if case .dropped = events.yield(event) {
@@ -73,7 +82,7 @@ extension SessionClient {
                 }
             } catch {
                 // A renewal has ended the session of the stream: the next one is there already.
-                let isRenewed = error == .cancelled && held != nil
+                let isRenewed = error == .cancelled && held != nil && held?.user.id == person
                 guard isRenewed || error.isTemporary, !Task.isCancelled else { throw error }
             }
             await pause(wait * Double.random(in: 0.75...1.25))

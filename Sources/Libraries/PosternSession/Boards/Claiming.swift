@@ -1,8 +1,9 @@
 import Foundation
 
 extension SessionClient {
-    /// Pairs a board by the URL that its code holds, and tells each step as it is done: sealed,
-    /// sent, opened by the board, first data.
+    /// Pairs a board by the URL that its code holds, and tells each step: sealed, sent, opened by
+    /// the board, first data. One answer of the authority tells the first two, so they come
+    /// together.
     ///
     /// `duration` is how long the board's session lasts; nil: as long as the authority lets it.
     /// `scope` is what it may do; nil: all that a board may. The sequence ends with the step
@@ -100,7 +101,8 @@ struct ClaimAddress {
         }
         let parts = Dictionary(
             halves[1].split(separator: "&").map { part in
-                let sides = part.split(separator: "=", maxSplits: 1)
+                let sides = part.split(
+                    separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
                 return (sides[0], sides.count == 2 ? sides[1] : "")
             }, uniquingKeysWith: { one, _ in one })
         guard parts["v"] == "1" else {

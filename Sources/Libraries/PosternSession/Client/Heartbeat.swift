@@ -1,7 +1,8 @@
 import Foundation
 
 extension SessionClient {
-    /// Asks whether the session lives, and takes what the authority says of it. It never extends.
+    /// Asks whether the session lives, and takes what the authority says of it. It never moves
+    /// `expiresAt`. It is a use of the session, so a limit for unused sessions counts from it.
     ///
     /// The client does this by itself while there is a session. Call it when the app comes to the
     /// foreground. If the authority does not answer, ``availability`` says so and nothing is

@@ -51,20 +51,23 @@ extension SessionClient {
 
     /// Logs out: clears the storage, and then ends the session at the authority.
     ///
-    /// The person is logged out in any case. An error says that the authority could not be told:
-    /// there the session lasts until it ends by itself, or until it is revoked.
+    /// The person is logged out in any case. ``SessionError/storage(_:)`` says that the stored
+    /// session, with its token, could not be removed. Any other error says that the authority could
+    /// not be told: there the session lasts until it ends by itself, or until it is revoked. If
+    /// both happened, the storage's error is thrown. A session that was over already is no error.
     public func logOut() async throws(SessionError) {
         let session = held
         let fault = await end(.loggedOut)
         do throws(SessionError) {
             if let session { try await endAtAuthority(session) }
-        } catch where !error.isSessionOver {
-            throw error
+        } catch {
+            if fault == nil, !error.isSessionOver { throw error }
         }
         if let fault { throw .storage(fault) }
     }
 
-    /// A new session at the authority. Nothing is stored yet.
+    /// A new session at the authority. Nothing is stored yet. If this fails after the login, it
+    /// logs the new token out.
     func newSession(_ credential: LoginCredential) async throws(SessionError) -> StoredSession {
         let authority = try await send(
             .get("/postern/v1/info"), application: nil, token: nil, as: AuthorityForm.self)
@@ -73,11 +76,22 @@ extension SessionClient {
             try credential.request(parse: authority.parsePath), application: application,
             token: nil, as: LoggedInForm.self)
         let token = BearerToken(login.sessionToken)
-        let caller = try await send(
-            .get("/postern/v1/me"), application: application, token: token, as: CallerForm.self)
-        return StoredSession(
-            token: token, authority: authority, user: caller.user, details: caller.session,
-            validatedAt: Date())
+        do throws(SessionError) {
+            let caller = try await send(
+                .get("/postern/v1/me"), application: application, token: token,
+                as: CallerForm.self)
+            return StoredSession(
+                token: token, authority: authority, user: caller.user, details: caller.session,
+                validatedAt: Date())
+        } catch {
+            // The session's id is not known. A task of its own, as the caller may be cancelled.
+            let logout = APIRequest(method: "POST", path: "\(authority.parsePath)/logout")
+            let work = Task {
+                try await self.send(logout, application: application, token: token)
+            }
+            _ = await work.result
+            throw error
+        }
     }
 
     /// Stores a new session, and then uses it. Ends it again if it cannot be kept.
@@ -95,6 +109,8 @@ extension SessionClient {
             await endQuietly(session)
             throw error
         }
+        // A call that began while the session was being stored went out under the old token.
+        generation += 1
         held = session
         renewal = RenewalState()
         set(session.availability)

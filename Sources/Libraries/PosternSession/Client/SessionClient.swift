@@ -53,7 +53,8 @@ public actor SessionClient {
     public nonisolated var availability: SessionAvailability { changes.current }
 
     /// Begins with ``availability`` as it is, and then has each change. Each call has its own. A
-    /// validation alone is no change, except the first after a launch or an absence.
+    /// validation alone is no change, except the first after a launch or an absence. It ends when
+    /// the client is freed.
     public nonisolated var sessionChanges: AsyncStream<SessionAvailability> { changes.stream }
 
     func set(_ next: SessionAvailability, isConfirmed: Bool = true) {

@@ -5,7 +5,8 @@ public struct SessionRenewal: Sendable {
     /// How long before its end a session is renewed.
     public var margin: Duration
     /// Asks for a new proof of who the person is, such as a provider's fresh id token. It is asked
-    /// once the authority's limits let nothing be extended any more; nil: then the session ends.
+    /// once the authority's limits let nothing be extended any more; nil: then the session ends. If
+    /// it fails, it is asked again after 10 minutes or more.
     public var credential: (@Sendable () async throws -> LoginCredential)?
 
     public init(
@@ -32,9 +33,10 @@ extension SessionClient {
         guard end.timeIntervalSince(now) < rule.margin / .seconds(1), now >= renewal.notBefore
         else { return }
         if let latest = session.details.latestEnd, latest.timeIntervalSince(end) > 60 {
-            let most = Int(latest.timeIntervalSince(now)) - 1
-            try await extend(by: .seconds(min(most, 31_536_000)))
+            try await extend(by: .seconds(min(latest.timeIntervalSince(now) - 1, 31_536_000)))
         } else if let credential = rule.credential {
+            // Also if this fails, the app is not asked for a proof at each beat.
+            renewal.notBefore = now + max(600, end.timeIntervalSince(now) / 2)
             try await replace(session, by: credential)
             waitWithNext()
             return await endQuietly(session)

@@ -13,6 +13,10 @@ final class AvailabilityChanges: Sendable {
 
     private let state = Mutex(State())
 
+    deinit {
+        for watcher in state.withLock({ $0.watchers.values }) { watcher.finish() }
+    }
+
     var current: SessionAvailability { state.withLock { $0.current } }
 
     /// Begins with the current one. It misses no change from this call on.

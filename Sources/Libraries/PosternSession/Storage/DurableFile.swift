@@ -25,10 +25,11 @@ struct DurableFile: Sendable {
         try attempt("write") {
             try files.createDirectory(at: folder, withIntermediateDirectories: true)
             try? files.removeItem(at: temporary)
-            guard files.createFile(
-                atPath: temporary.path, contents: nil, attributes: [.posixPermissions: 0o600])
-            else { throw CocoaError(.fileWriteUnknown) }
-            let handle = try FileHandle(forWritingTo: temporary)
+            // It has its mode from the beginning: nobody else can open it before it is set.
+            let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+            let descriptor = unsafe open(temporary.path, flags, 0o600)
+            guard descriptor >= 0 else { throw CocoaError(.fileWriteUnknown) }
+            let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
             defer { try? handle.close() }
             try handle.write(contentsOf: data)
             try handle.synchronize()

@@ -13,8 +13,8 @@ public import Foundation
 ///
 /// Give it a key from a place that is safer than the file. Without one it makes a key file beside
 /// the file. Then a copy of the file alone shows nothing, but who can read both files has the
-/// session. Both have the mode 0600. ``clear()`` destroys that key first, so no trace of an old
-/// file can be read later.
+/// session. Both have the mode 0600. ``clear()`` removes that key first, and then the file. It
+/// overwrites neither.
 public actor EncryptedFileStorage: SessionStorage {
     /// The most bytes of a record.
     public static let limit = 1 << 18

@@ -38,6 +38,7 @@ func perform(_ words: [String], _ app: App, key: String?) async throws(AppError)
     case ("many", 2): try await many(Int(words[1]) ?? 0, app)
     case ("cancel", 1): await cancel(app)
     case ("close", 1): try await close(app)
+    case ("held", 2): try await held(app, key, until: words[1])
     case ("tutorial", 1): print(await write(Reading(celsius: 21.5, takenAt: Date()), to: app))
     case ("notes", 3): try await note(app, in: words[1], until: words[2])
     default: throw .invalid("unknown command \(words)")
@@ -81,7 +82,24 @@ private func close(_ app: App) async throws(AppError) {
     try await app.create("Reading", ["n": 1])
     await app.close()
     await waiting
+    do throws(AppError) {
+        _ = try await app.session()
+    } catch {
+        report(error)
+    }
     try await app.create("Reading", ["n": 2])
+}
+
+/// A write that waits until the app is closed.
+private func held(_ app: App, _ key: String?, until end: String) async throws(AppError) {
+    let closing = Task {
+        while !FileManager.default.fileExists(atPath: end) {
+            try? await Task.sleep(for: .milliseconds(10))
+        }
+        await app.close()
+    }
+    defer { closing.cancel() }
+    say(try await app.create("Reading", ["n": 1], key: key))
 }
 
 /// Notes each write that was answered. When it starts again, it goes on behind them.

@@ -1,7 +1,7 @@
+// The code of the tutorial, which a test compares with this file.
+
 import Foundation
 import PosternApp
-
-// The code of the tutorial, which a test compares with this file.
 
 struct Reading: Encodable {
     let celsius: Double
@@ -10,7 +10,7 @@ struct Reading: Encodable {
 
 /// Writes one reading, once, however long it takes. False if a person must do something first.
 func write(_ reading: Reading, to app: App) async -> Bool {
-    var key: String?
+    let key = UUID().uuidString
     while true {
         do {
             let seq = try await app.create("Reading", reading, key: key)
@@ -18,7 +18,6 @@ func write(_ reading: Reading, to app: App) async -> Bool {
             return true
         } catch .unavailable(let away) {
             print("trying again:", away.text)
-            key = away.key
         } catch .sessionOver(let over) where !over.isFinal {
             print("waiting for a session:", over.text)
         } catch {

@@ -2,13 +2,14 @@ import Foundation
 import Observation
 import PosternSession
 
-/// The whole model of a phone app: a person, their boards, and the pairing of a new one. The pages
-/// of the library show it piece by piece; a test compares them.
+/// The whole model of a phone app: a person, their boards, and the pairing of a new one.
 @MainActor @Observable
 final class House {
     private(set) var isLoggedIn = false
     private(set) var notice = ""
     private(set) var boards: [PairedBoard] = []
+    /// Why the boards may be out of date; empty while they are not. Show it above the list.
+    private(set) var boardsNotice = ""
     private(set) var steps: [ClaimProgress.Step] = []
 
     private let client: SessionClient
@@ -31,6 +32,7 @@ final class House {
                 isLoggedIn = false
                 notice = words(for: reason)
                 boards = []
+                boardsNotice = ""
                 updates?.cancel()
                 updates = nil
             }
@@ -54,19 +56,18 @@ final class House {
         }
     }
 
-    func logOut() async {
-        do {
-            try await client.logOut()
-        } catch {
-            notice = "Logged out here, but the authority does not know: \(error)"
-        }
-    }
-
     private func followBoards() async {
-        do {
-            for try await boards in client.boardUpdates() { self.boards = boards }
-        } catch {
-            // The end of the session is shown by `follow`.
+        while !Task.isCancelled {
+            do {
+                for try await boards in client.boardUpdates() {
+                    self.boards = boards
+                    boardsNotice = ""
+                }
+            } catch {
+                // `follow` shows the end of the session, and cancels this.
+                if !Task.isCancelled { boardsNotice = "This list may be out of date: \(error)" }
+            }
+            try? await Task.sleep(for: .seconds(5))
         }
     }
 
@@ -79,6 +80,14 @@ final class House {
             }
         } catch {
             notice = "\(error)"
+        }
+    }
+
+    func logOut() async {
+        do {
+            try await client.logOut()
+        } catch {
+            notice = "The logout is not complete: \(error)"
         }
     }
 }

@@ -7,6 +7,8 @@ struct Order: Decodable {
     var store: String?
     var heartbeat: Double?
     var renewalMargin: Double?
+    /// `held` or `stuck`: a ``TroubledStorage``.
+    var trouble: String?
     // For `login`, and for the proof of a renewal.
     var username: String?
     var password: String?

@@ -4,7 +4,7 @@ import PosternSession
 /// Does what each order says, and answers it.
 actor Player {
     private var client: SessionClient?
-    private var house: House?
+    private var troubled: TroubledStorage?
     private var work: [Int: Task<Void, Never>] = [:]
     private let proof = Proof()
 
@@ -21,6 +21,8 @@ actor Player {
         guard let client else { throw SessionError.invalid("nothing is open") }
         switch order.act {
         case "login": return form(try await client.logIn(try credential(order)))
+        case "hold": await troubled?.hold()
+        case "release": await troubled?.release()
         case "proof": await proof.give(try credential(order))
         case "state": return form(client.availability)
         case "restore": return form(await client.restore())
@@ -55,10 +57,15 @@ actor Player {
                 try await proof.take()
             }
         }
-        let storage: any SessionStorage = if let store = order.store {
-            try EncryptedFileStorage(file: URL(filePath: store))
+        let storage: any SessionStorage
+        if let trouble = order.trouble {
+            let made = TroubledStorage(isStuck: trouble == "stuck")
+            troubled = made
+            storage = made
+        } else if let store = order.store {
+            storage = try EncryptedFileStorage(file: URL(filePath: store))
         } else {
-            MemoryStorage()
+            storage = MemoryStorage()
         }
         let client = try SessionClient(authority: url, storage: storage, options: options)
         self.client = client
@@ -67,6 +74,7 @@ actor Player {
             for await availability in changes {
                 say(["event": "session", "session": form(availability)])
             }
+            say(["event": "freed"])
         }
         return form(await client.restore())
     }
@@ -152,6 +160,7 @@ actor Proof {
 
     func take() throws -> LoginCredential {
         defer { credential = nil }
+        say(["event": "asked"])
         guard let credential else { throw SessionError.invalid("there is no proof") }
         return credential
     }
