@@ -354,8 +354,9 @@ MALFORMED = {
 
 
 def test_malformed_cbor_is_refused(bench, person):
-    visit = logged_in(bench, *person)
     for name, attestation in MALFORMED.items():
+        # An address has ten tries.
+        visit = logged_in(bench, *person)
         _, response = make(visit.options("register"), visit.origin, attestation=attestation)
         refused = visit.refusal("POST", "/passkeys", {"name": "phone", "credential": response})
         assert refused["name"] == "passkey-refused", name
@@ -363,12 +364,24 @@ def test_malformed_cbor_is_refused(bench, person):
     # A good object with any byte more or less.
     _, response = make(visit.options("register"), visit.origin)
     whole = base64url.decode(response["response"]["attestationObject"])
+    visit = logged_in(bench, *person)
     for spoilt in (whole + b"\x00", whole[:-1], whole[1:]):
         _, response = make(visit.options("register"), visit.origin, attestation=spoilt)
         refused = visit.refusal("POST", "/passkeys", {"name": "phone", "credential": response})
         assert "malformed" in refused["error"]
     added(visit)
     assert bench.server.is_running
+
+
+def test_failed_registrations_are_limited(bench, person):
+    visit = logged_in(bench, *person)
+    for _ in range(10):
+        _, response = make(visit.options("register"), visit.origin, attestation=b"")
+        spoilt = {"name": "phone", "credential": response}
+        assert visit.refusal("POST", "/passkeys", spoilt)["name"] == "passkey-refused"
+    _, response = make(visit.options("register"), visit.origin)
+    good = {"name": "phone", "credential": response}
+    assert visit.refusal("POST", "/passkeys", good)["code"] == 155
 
 
 @pytest.mark.parametrize("credential", [
