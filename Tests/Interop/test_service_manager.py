@@ -59,7 +59,7 @@ def test_a_loop_that_stands_still_is_ended_and_nothing_acknowledged_is_lost(
     assert manager.aborted[0] - stood >= WATCHDOG / 2 - 1
     assert app.answer_to(correlation) is None, "a promise that no disk keeps"
     disk.hang.unlink()
-    until(lambda: manager.restarts >= 1, "the manager to start it anew", 60)
+    until(lambda: manager.restarts >= 1, "the manager to start it again", 60)
     answer = until(lambda: app.answer_to(correlation), "the write to be taken after all", 60)
     assert answer["seq"] > sequences[-1]
     for payload in [*promised, late]:

@@ -109,7 +109,7 @@ struct TallyCacheTests {
         #expect(source.counts == 1)
     }
 
-    @Test("makes a slow count anew behind whoever asks", .timeLimit(.minutes(5)))
+    @Test("counts again in the background if the count was slow", .timeLimit(.minutes(5)))
     func slow() async throws {
         let source = Source()
         let cache = source.cache

@@ -47,8 +47,8 @@ extension SessionClient {
         return .sessionOver
     }
 
-    /// Forgets the session. The storage is cleared before anybody is told. Returns what kept the
-    /// storage from being cleared.
+    /// Forgets the session: clears the storage, and then announces the reason. Returns the error if
+    /// the storage could not be cleared.
     @discardableResult
     func end(_ reason: SessionUnavailability) async -> StorageError? {
         generation += 1
