@@ -57,15 +57,17 @@ struct BatchTests {
         let broker = try TestBroker()
         let first = try await connect(broker)
         try await first.subscribe([subscription])
-        try await publish(0..<100, to: broker)
+        // As many as are read. If data were unread at the end, TCP would answer with a reset,
+        // and the broker would lose PUBACKs that it had not read.
+        try await publish(0..<40, to: broker)
         let seen = await read(40, from: first)
         // The last batch has no PUBACK, and DISCONNECT does not bring one.
         await first.close()
         let done = seen.dropLast().joined().count
         let second = try await connect(broker)
         #expect(second.ack.sessionPresent)
-        let rest = await read(100 - done, from: second)
-        #expect(Array(rest.joined()) == Array(done..<100))
+        let rest = await read(40 - done, from: second)
+        #expect(Array(rest.joined()) == Array(done..<40))
         await second.close()
     }
 
