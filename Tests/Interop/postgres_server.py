@@ -185,14 +185,14 @@ class StandbyServer(PostgresServer):
         """Until it has all that the other has now."""
         place = self._primary.query("SELECT pg_current_wal_flush_lsn()")
         until(lambda: self.query(f"SELECT pg_last_wal_replay_lsn() >= '{place}'") == "t",
-              "the standby to follow", 30)
+              "the standby to follow", 60)
 
     def cut(self) -> None:
         """What is committed from now on it does not hear of."""
         self.query("ALTER SYSTEM SET primary_conninfo = ''")
         self.query("SELECT pg_reload_conf()")
         until(lambda: self.query("SELECT count(*) FROM pg_stat_wal_receiver") == "0",
-              "the standby to hear no more", 30)
+              "the standby to hear no more", 60)
 
     def promote(self) -> None:
         self._run("pg_ctl", "promote", "-s", "-w", "-t", "60", "-D", self.data)

@@ -55,7 +55,7 @@ def test_session_is_retained_on_the_bus(bench):
 def test_board_waits_for_its_claim_with_backoff(bench):
     url = bench.pair()
     bench.start()
-    until(lambda: bench.broker.program.log.count("not authorised") >= 2, "two refusals", 30)
+    until(lambda: bench.broker.program.log.count("not authorised") >= 2, "two refusals", 60)
     board = bench.authority.claim(url)
     bench.authority.wait_live(board, timeout=60)
 
@@ -90,7 +90,7 @@ def test_provisioning_is_accepted_at_each_connect_until_answered(bench):
     mark = bench.authority.mark()
     bench.agent.kill()
     bench.start()
-    again = bench.authority.wait_request("provision.accepted", since=mark, timeout=30)
+    again = bench.authority.wait_request("provision.accepted", since=mark, timeout=60)
     assert again.body["re"] == board.provision["id"]
 
 
@@ -123,9 +123,9 @@ def test_new_claim_secret_leaves_the_session_until_it_serves(bench):
     assert bench.session_now["state"] == "available"
     assert "seq" in bench.app().write("Reading")
     bench.authority.claim(url)
-    until(lambda: board.login.id != old, "the second provisioning to be accepted", 30)
+    until(lambda: board.login.id != old, "the second provisioning to be accepted", 60)
     new = board.login.id
-    until(lambda: bench.session_now["session"]["objectId"] == new, "the new session", 30)
+    until(lambda: bench.session_now["session"]["objectId"] == new, "the new session", 60)
 
 
 # What programs ask.
@@ -147,7 +147,7 @@ def test_get_answers_without_a_token(bench):
         said = _all_strings(app.get(what))
         assert expected.get(what, board.login.id) in said or what == "sessions"
         assert not {"sessionToken", "accessToken", "refreshToken"} & said
-    until(lambda: board.login.id in _all_strings(app.get("sessions")), "the list", 30)
+    until(lambda: board.login.id in _all_strings(app.get("sessions")), "the list", 60)
 
 
 def test_commands_tell_the_state_without_a_token(bench):
@@ -178,7 +178,7 @@ def test_files_are_private(bench):
 def test_bad_configuration_is_refused_by_name(bench, old, new, hint):
     path = bench.config / "agent.toml"
     path.write_text(path.read_text().replace(old, new))
-    done = run([bench.binary, "--config-dir", bench.config, "run"], timeout=30)
+    done = run([bench.binary, "--config-dir", bench.config, "run"], timeout=60)
     assert done.returncode == 78
     assert hint in done.stderr
 
@@ -186,14 +186,14 @@ def test_bad_configuration_is_refused_by_name(bench, old, new, hint):
 @pytest.mark.parametrize("mode", [0o644, 0o666])
 def test_loose_file_modes_are_refused(bench, mode):
     os.chmod(bench.config / "agent.toml", mode)
-    done = run([bench.binary, "--config-dir", bench.config, "run"], timeout=30)
+    done = run([bench.binary, "--config-dir", bench.config, "run"], timeout=60)
     assert done.returncode in (77, 78)
     assert "agent.toml" in done.stderr
 
 
 def test_malformed_policy_is_refused(make_bench):
     bench = make_bench(policy='default = "perhaps"\n')
-    done = run([bench.binary, "--config-dir", bench.config, "run"], timeout=30)
+    done = run([bench.binary, "--config-dir", bench.config, "run"], timeout=60)
     assert done.returncode == 78
     assert "policy.toml" in done.stderr
 

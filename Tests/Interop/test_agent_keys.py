@@ -127,7 +127,7 @@ def test_credential_of_the_service_keeps_the_key(make_bench, tmp_path):
     board = bench.authority.claim(bench.pair())
     bench.authority.wait_live(board)
     bench.wait_session("available")
-    until(lambda: bench.is_settled(board.iid), "the agent to come with its new password", 30)
+    until(lambda: bench.is_settled(board.iid), "the agent to come with its new password", 60)
     assert bench.status()["key"]["source"] == "credential"
     # A person's shell has no credential, but the agent that runs has.
     assert shown(bench)["source"] == "credential"

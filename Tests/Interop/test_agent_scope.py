@@ -22,7 +22,7 @@ def test_each_update_is_confirmed_and_so_is_its_repetition(bench):
     until(lambda: confirmations(bench) == 2 * [first["id"]], "the second confirmation")
     bench.agent.kill()
     bench.start()
-    until(lambda: bench.status()["uplink"] == "connected", "the agent to be back", 30)
+    until(lambda: bench.status()["uplink"] == "connected", "the agent to be back", 60)
     bench.barrier(board)
     bench.authority.send(board, sealed)
     until(lambda: confirmations(bench) == 3 * [first["id"]], "the third confirmation")

@@ -183,7 +183,7 @@ def test_scope_narrows_and_is_updated(bench):
     assert app.write("Door")["code"] == 119
     assert app.write("Reading", op="delete", object_id="a")["code"] == 119
     bench.authority.update(board, {"default": "allow", "rules": []})
-    until(lambda: "seq" in app.write("Door"), "the wider scope", 30)
+    until(lambda: "seq" in app.write("Door"), "the wider scope", 60)
     bench.authority.update(board)
     bench.barrier(board)
     assert "seq" in app.write("Door")
@@ -194,10 +194,10 @@ def test_replayed_update_is_ignored(bench):
     board = bench.live()
     app = bench.app()
     bench.authority.update(board, {"default": "deny", "rules": []})
-    until(lambda: app.write("Door").get("code") == 119, "the narrow scope", 30)
+    until(lambda: app.write("Door").get("code") == 119, "the narrow scope", 60)
     narrow = [m for m in bench.observer.heard if m.topic == topics.inbox(board.iid)][-1]
     bench.authority.update(board, {"default": "allow", "rules": []})
-    until(lambda: "seq" in app.write("Door"), "the wide scope", 30)
+    until(lambda: "seq" in app.write("Door"), "the wide scope", 60)
     bench.authority.send(board, narrow.payload)
     bench.barrier(board)
     assert "seq" in app.write("Door")

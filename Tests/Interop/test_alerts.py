@@ -240,7 +240,7 @@ def test_nothing_is_sent_where_nothing_is_configured(tmp_path, evidence, program
     bench = AuthorityBench(tmp_path, evidence, programs, QUICK)
     try:
         board = bench.live_board("shed")
-        until(lambda: bench.cli_json("alerts", "list"), "the alert to be listed", 30)
+        until(lambda: bench.cli_json("alerts", "list"), "the alert to be listed", 60)
         assert bench.cli_json("alerts", "list")[0]["installationId"] == board.iid
         done = bench.cli("alerts", "test")
         assert done.returncode == 2 and "sent nowhere" in done.stderr

@@ -26,17 +26,17 @@ def test_what_the_broker_took_and_nobody_heard_is_missing(house):
     board.cable.plug()
     until(board.is_online, "the board to come by the other way", 60)
     first = board.write()["seq"]
-    until(lambda: _arrival(house, board).get("sent") == first, "a heartbeat to tell of it", 30)
+    until(lambda: _arrival(house, board).get("sent") == first, "a heartbeat to tell of it", 60)
     second = board.write()["seq"]
-    until(lambda: _arrival(house, board).get("arrived") == second, "the second to arrive", 30)
+    until(lambda: _arrival(house, board).get("arrived") == second, "the second to arrive", 60)
     way.judge = lambda write: Code(0)
     lost = [board.write()["seq"] for _ in range(3)]
-    until(lambda: _arrival(house, board).get("missing") == 3, "three to be missing", 30)
+    until(lambda: _arrival(house, board).get("missing") == 3, "three to be missing", 60)
     told = _arrival(house, board)
     assert (told["sent"], told["arrived"]) == (lost[-1], second)
     assert board.status()["lastForwarded"] == board.status()["lastSequence"] == lost[-1]
     way.judge = lambda write: None
     last = board.write()["seq"]
-    until(lambda: _arrival(house, board).get("arrived") == last, "the last to arrive", 30)
+    until(lambda: _arrival(house, board).get("arrived") == last, "the last to arrive", 60)
     assert _arrival(house, board)["missing"] == 0
     way.close()

@@ -136,7 +136,7 @@ def test_open_claim_can_be_revoked(bench):
     board.connect(30)
     provision = board.wait_opened("provision")
     bench.revoke(provision["session"]["objectId"])
-    until(lambda: not can_log_in(board), "the client to be removed", 30)
+    until(lambda: not can_log_in(board), "the client to be removed", 60)
 
 
 def test_no_secret_was_seen_anywhere(evidence, programs):

@@ -227,7 +227,7 @@ def test_spent_refresh_token_is_theft(bench):
     board.refresh()
     assert refusal(board, "session.refresh", refreshToken=spent) == 209
     assert board.wait_opened("session.revoked")["reason"]
-    until(lambda: is_over(board), "the whole family to be over", 30)
+    until(lambda: is_over(board), "the whole family to be over", 60)
 
 
 @pytest.mark.lifecycle

@@ -36,7 +36,7 @@ def test_boards_ahead_of_a_backup_are_kept_and_come_back(house, tmp_path):  # no
     generation_by_refresh(rotated)
     earlier = anew.session_id
     house.admin.claim(anew.pair("--new")).must_end()
-    until(lambda: anew.session_id != earlier, "the session that came since", 30)
+    until(lambda: anew.session_id != earlier, "the session that came since", 60)
     first = anew.session_id
 
     restart(house, lambda: authority(house, "restore", "--from", backup))
@@ -46,7 +46,7 @@ def test_boards_ahead_of_a_backup_are_kept_and_come_back(house, tmp_path):  # no
     for board, sign in ((rotated, "refresh"), (anew, "session")):
         until(board.is_online, "the board to come back", 60)
         board.command("session", "refresh", ok=(1, 3, 4, 5))
-        until(lambda: board.status()["notIssuedThere"], "the board to be told", 30)
+        until(lambda: board.status()["notIssuedThere"], "the board to be told", 60)
         assert board.session_now["state"] == "available"
         ahead = json.loads(authority(house, "restore", "--list", "--json"))["results"]
         assert board.iid in {one["installationId"] for one in ahead}
@@ -63,7 +63,7 @@ def test_boards_ahead_of_a_backup_are_kept_and_come_back(house, tmp_path):  # no
     house.admin.claim(url).must_end()
     house.admin.claim(rotated.pair("--new")).must_end()
     house.wait_data(anew, {b'{"celsius":3}'})
-    until(lambda: not rotated.status()["notIssuedThere"], "the alarm to end on the board", 30)
+    until(lambda: not rotated.status()["notIssuedThere"], "the alarm to end on the board", 60)
     generation_by_refresh(rotated)
     assert json.loads(authority(house, "restore", "--list", "--json"))["results"] == []
     authority(house, "restore", "--settle")

@@ -67,7 +67,7 @@ def is_told(board) -> None:
     """That what it bears was not issued here; it keeps it."""
     until(board.is_online, "the board to come back", 60)
     board.command("session", "refresh", ok=(1, 3, 4, 5))
-    until(lambda: board.status()["notIssuedThere"], "the board to be told", 30)
+    until(lambda: board.status()["notIssuedThere"], "the board to be told", 60)
     assert board.session_now["state"] == "available"
 
 
@@ -87,7 +87,7 @@ def test_backup_of_a_running_store_goes_into_an_empty_database(house):
     generation_by_refresh(rotated)
     earlier = anew.session_id
     house.admin.claim(anew.pair("--new")).must_end()
-    until(lambda: anew.session_id != earlier, "the session that came since", 30)
+    until(lambda: anew.session_id != earlier, "the session that came since", 60)
 
     done = house.from_elsewhere("restore", "--mark")
     assert done.returncode == 1 and "Stop every replica" in done.stderr, done.stderr
@@ -114,7 +114,7 @@ def test_backup_of_a_running_store_goes_into_an_empty_database(house):
 
     # One comes back, the other is given up, and stays so through a restart.
     house.admin.claim(anew.pair("--new")).must_end()
-    until(lambda: not anew.status()["notIssuedThere"], "the alarm to end on the board", 30)
+    until(lambda: not anew.status()["notIssuedThere"], "the alarm to end on the board", 60)
     done = house_run(house, "restore", "--settle")
     assert done.returncode == 0 and "not set up again: 1" in done.stderr, done.stderr
     restart(house)
@@ -141,6 +141,6 @@ def test_state_that_came_back_by_other_means_is_marked(house):
     is_told(board)
     assert "alarm.restored" in {e["event"] for e in house.audit()}
     house.admin.claim(board.pair("--new")).must_end()
-    until(lambda: not board.status()["notIssuedThere"], "the alarm to end on the board", 30)
+    until(lambda: not board.status()["notIssuedThere"], "the alarm to end on the board", 60)
     generation_by_refresh(board)
     authority(house, "restore", "--settle")

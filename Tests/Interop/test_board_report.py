@@ -28,7 +28,7 @@ def _heartbeat(bench, since: int, has) -> dict:
     """The first heartbeat after `since` with such a report, as its report."""
     return bench.authority.wait_request(
         lambda r: r.type == "session.authenticate" and has(r.body.get("report", {})),
-        since=since, timeout=30,
+        since=since, timeout=60,
     ).body["report"]
 
 
@@ -81,10 +81,10 @@ def test_status_tells_how_much_waits(bench):
     board = bench.live()
     app = bench.app()
     bench.stop_broker()
-    until(lambda: bench.status()["uplink"] != "connected", "the uplink to be gone", 30)
+    until(lambda: bench.status()["uplink"] != "connected", "the uplink to be gone", 60)
     for number in range(5):
         assert "seq" in app.write("Reading", b"%d" % number)
     mark = bench.observer.mark()
     bench.resume_broker(board.iid)
     bench.wait_status(board.iid, since=mark, status="up", queue=5, timeout=60)
-    bench.wait_status(board.iid, since=mark, status="up", queue=0, timeout=30)
+    bench.wait_status(board.iid, since=mark, status="up", queue=0, timeout=60)

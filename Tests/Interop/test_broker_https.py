@@ -88,6 +88,6 @@ def test_who_is_asked(places, server, config, answer):
     done = subprocess.run(
         ["erl", "-noshell", *paths, "-eval",
          ASK % {"config": configs[config], "port": asked.server_port}],
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=240, check=False)
     assert f"answer {answer}" in done.stdout, done.stdout + done.stderr
     assert bool(asked.heard) == (answer == "ok")

@@ -75,7 +75,7 @@ def test_reads_name_their_kind(bench):
     board = bench.live()
     bench.authority.update(board, kind="error", room="attic")
     app = bench.app()
-    until(lambda: "attic" in json.dumps(app.get("session")), "the update", 30)
+    until(lambda: "attic" in json.dumps(app.get("session")), "the update", 60)
     # The list is the authority's: an answer may come before it does.
     sessions = until(lambda: (told := app.get("sessions")).get("sessions") and told, "the list")
     session, user = app.get("session"), app.get("user")

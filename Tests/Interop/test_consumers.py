@@ -94,16 +94,16 @@ def test_the_list_says_which_one_is_connected_and_when_it_ends(bench):
 
     assert connected() == {"seen": False, "unseen": False}
     link = connect(bench, made)
-    until(lambda: connected() == {"seen": True, "unseen": False}, "the connection", 30)
+    until(lambda: connected() == {"seen": True, "unseen": False}, "the connection", 60)
     # A stranger with its client id ends nothing, and does not look as if it did.
     with pytest.raises(Refused):
         Link(Login(bench.port, made["clientId"], made["username"], "wrong"),
              journal=bench.evidence.journal).open()
     other = connect(bench, add(bench, "third"))
-    until(lambda: connected()["third"], "the third one's connection", 30)
+    until(lambda: connected()["third"], "the third one's connection", 60)
     assert connected()["seen"] is True
     link.close()
-    until(lambda: connected()["seen"] is False, "its end", 30)
+    until(lambda: connected()["seen"] is False, "its end", 60)
     other.close()
     table = bench.cli("consumers", "list").stdout
     assert "CONNECTED" in table and any(f"(in {days} d" in table for days in (29, 30))
@@ -142,10 +142,10 @@ def test_its_client_id_is_its_own(bench):
 def test_removal_cuts_it(bench):
     made = add(bench, "short")
     link = reads(bench, made)
-    connection = http.client.HTTPConnection("127.0.0.1", bench.http_port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", bench.http_port, timeout=60)
     status = call(bench, connection, "DELETE", "/postern/v1/consumers/short")[0]
     # Usually in milliseconds; a busy machine takes its time.
-    until(lambda: not link.is_up, "the connection to be cut", 20)
+    until(lambda: not link.is_up, "the connection to be cut", 60)
     assert status == 200
     with pytest.raises(Refused):
         connect(bench, made)

@@ -57,7 +57,7 @@ class Place:
         assert done.returncode == 0, done.stderr
 
     def ask(self, path: str) -> tuple[int, dict]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.http, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", self.http, timeout=60)
         try:
             connection.request("GET", path, headers=APPLICATION)
             answer = connection.getresponse()
@@ -114,7 +114,7 @@ def test_it_waits_for_its_database_and_then_serves(place, server, serving):
     server.stop()
     try:
         serving.start()
-        until(lambda: place.health == 503, "somebody to say 503", 30)
+        until(lambda: place.health == 503, "somebody to say 503", 60)
         assert place.ask("/postern/v1/health") == (503, {"status": "store-away"})
         status, answer = place.ask("/postern/v1/info")
         assert (status, answer["name"]) == (503, "store-away")
@@ -132,7 +132,7 @@ def test_it_waits_for_its_database_and_then_serves(place, server, serving):
     # Gone again, it tells strangers nothing of it.
     server.stop()
     try:
-        until(lambda: place.health == 503, "503 again", 20)
+        until(lambda: place.health == 503, "503 again", 60)
         login = place.log_in()
         assert login.returncode == 5 and "the store is not available" in login.stderr
         for word in (str(server.port), "SQLSTATE", "database", "refused"):
@@ -158,10 +158,10 @@ def test_one_that_goes_in_the_middle_of_the_start_is_waited_for(place, server, s
     with server.doing(statement, "away"):
         serving.start()
         until(lambda: server.query("SELECT count(*) FROM pg_locks WHERE NOT granted") != "0",
-              "the start to come to it", 30)
+              "the start to come to it", 60)
         server.stop(immediate=True)
     try:
-        until(lambda: place.health == 503, "somebody to say 503", 30)
+        until(lambda: place.health == 503, "somebody to say 503", 60)
         assert serving.is_running and "waiting for the database" in serving.log
     finally:
         server.start()
@@ -175,11 +175,11 @@ def test_a_signal_ends_the_wait(place, server, serving, manager):
     manager.look_after(serving)
     try:
         serving.start()
-        manager.wait_status("waits for the database", 30)
+        manager.wait_status("waits for the database", 60)
         # Each failure makes the start's time longer, and it does not count as started.
-        until(lambda: manager.times("EXTEND_TIMEOUT_USEC", "600000000"), "more time", 30)
+        until(lambda: manager.times("EXTEND_TIMEOUT_USEC", "600000000"), "more time", 60)
         assert not manager.times("READY")
-        until(lambda: place.health == 503, "it to answer", 30)
+        until(lambda: place.health == 503, "it to answer", 60)
         assert serving.stop(10) == 0
     finally:
         server.start()
@@ -194,7 +194,7 @@ def test_an_outage_of_two_watchdog_intervals_ends_nobody(place, server, serving)
         until(lambda: place.health == 200, "it to serve", 60)
         server.stop()
         try:
-            manager.wait_status("the database is not available", 30)
+            manager.wait_status("the database is not available", 60)
             begun = time.monotonic()
             time.sleep(2 * manager.watchdog + 1)
             assert serving.is_running and not manager.aborted and not manager.restarts
@@ -245,7 +245,7 @@ def test_one_that_hangs_is_waited_for_and_named(place, serving):
         serving.env = serving.env | {
             "POSTERN_STORE": f"postgres://postern@127.0.0.1:{port}/away"}
         serving.start()
-        until(lambda: "waiting for the database" in serving.log, "it to wait", 30)
+        until(lambda: "waiting for the database" in serving.log, "it to wait", 60)
         assert "no answer in 5 s" in serving.log and "sslrootcert" not in serving.log
         assert serving.stop(20) == 0
 
@@ -262,7 +262,7 @@ def test_what_waiting_does_not_mend_is_configuration(place, server, env, words):
     wrong.write_text("not the one")
     env = {name: value.replace("PORT", str(server.port)).replace("WRONG", str(wrong))
            for name, value in env.items()}
-    done = run(place.authority("serve"), timeout=30, env=env)
+    done = run(place.authority("serve"), timeout=60, env=env)
     assert done.returncode == 78, done.stderr
     assert words in done.stderr and "; check " in done.stderr
     assert "not the one" not in done.stderr
@@ -273,7 +273,7 @@ def test_settings_that_would_split_the_fleet_are_refused_and_can_be_changed(plac
     serving.start()
     until(lambda: place.health == 200, "it to serve", 60)
     assert serving.stop(30) == 0
-    done = run(place.authority("serve"), timeout=30, env=other)
+    done = run(place.authority("serve"), timeout=60, env=other)
     assert done.returncode == 78, done.stderr
     assert 'http.app_id is "other" here and "postern" in the store' in done.stderr
     assert "--accept-settings" in done.stderr
@@ -284,5 +284,5 @@ def test_settings_that_would_split_the_fleet_are_refused_and_can_be_changed(plac
         assert changed.stop(30) == 0
     finally:
         changed.close()
-    done = run(place.authority("serve"), timeout=30)
+    done = run(place.authority("serve"), timeout=60)
     assert done.returncode == 78 and '"other" in the store' in done.stderr

@@ -119,12 +119,12 @@ def test_a_wrong_topic_is_answered_while_writes_wait_for_the_disk(make_bench):
     bench.start()
     filling = fill(Path(f"/proc/{bench.agent.pid}/root{state}"))
     write = app.send(topics.app("thermo", "create", "Reading"), b"waits")
-    until(lambda: bench.status()["queueFault"], "the write to wait", 30)
+    until(lambda: bench.status()["queueFault"], "the write to wait", 60)
     wrong = [app.send(topics.app("thermo", "stray"), b"") for _ in range(50)]
-    until(lambda: all(app.answer_to(one) for one in wrong), "an answer to each wrong topic", 30)
+    until(lambda: all(app.answer_to(one) for one in wrong), "an answer to each wrong topic", 60)
     assert {app.answer_to(one)["code"] for one in wrong} == {105}
     assert app.answer_to(write) is None and bench.status()["queueFault"]
 
     filling.unlink()
-    until(lambda: app.answer_to(write), "the write to be stored", 30)
+    until(lambda: app.answer_to(write), "the write to be stored", 60)
     bench.wait_data(board, b"waits")

@@ -89,7 +89,7 @@ def test_the_five_lines_in_python_write_a_reading(board, login, credentials):
         timeout=60, env=os.environ | {"PYTHONPATH": str(LIBRARY), "POSTERN_BUS": login["bus"],
                                       "CREDENTIALS_DIRECTORY": str(credentials)})
     assert (done.returncode, done.stdout) == (0, "safe, as number 1\n"), done.stderr
-    until(lambda: records(board) == [(1, READING)], "the reading upstream", 30)
+    until(lambda: records(board) == [(1, READING)], "the reading upstream", 60)
 
 
 def test_the_line_for_a_shell_writes_a_reading(board, login, credentials):
@@ -101,7 +101,7 @@ def test_the_line_for_a_shell_writes_a_reading(board, login, credentials):
         env=os.environ | {"POSTERN_BUS": login["bus"],
                           "CREDENTIALS_DIRECTORY": str(credentials)})
     assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr
-    until(lambda: records(board) == [(1, READING)], "the reading upstream", 30)
+    until(lambda: records(board) == [(1, READING)], "the reading upstream", 60)
 
 
 def test_the_five_lines_in_swift_are_those_that_are_built_and_run():
@@ -123,7 +123,7 @@ def test_the_lines_for_mosquitto_pub_write_a_reading(board, tmp_path, credential
     # The reader's own options stay as they are.
     assert not (tmp_path / ".config" / "mosquitto_pub").exists()
     until(lambda: [json.loads(m.payload) for m in board.data_heard()] == [READING],
-          "the reading upstream", 30)
+          "the reading upstream", 60)
 
 
 def test_a_device_with_topics_of_its_own_writes_by_the_route(board):
@@ -133,11 +133,11 @@ def test_a_device_with_topics_of_its_own_writes_by_the_route(board):
     with (board.bus.folder / "acl").open("a") as file:
         file.write("\nuser postern-agent\ntopic read esp/+/state\nuser thermo\ntopic write esp/#\n")
     os.kill(board.bus.program.pid, signal.SIGHUP)
-    until(lambda: "Reloading config" in board.bus.program.log, "the list to be read", 30)
+    until(lambda: "Reloading config" in board.bus.program.log, "the list to be read", 60)
     installation = board.live()
     device = board.login("thermo")
     assert device.publish("esp/hall/state", b'{"celsius":21.5}') < 0x80
-    came = board.wait_data(installation, b'{"celsius":21.5}', timeout=30)
+    came = board.wait_data(installation, b'{"celsius":21.5}', timeout=60)
     assert came.topic == f"{topics.ROOT}/{installation.iid}/data/Reading/create/hall"
     assert came.user["app"] == "esp"
     device.close()
@@ -182,7 +182,7 @@ def test_the_program_in_c_lives_as_long_as_its_session(board, program):
     # One that is over ends the program.
     board.authority.revoke(claimed)
     wait_answer(board, 60, code=209, final=True)
-    until(lambda: not program.is_running, "the program to end", 30)
+    until(lambda: not program.is_running, "the program to end", 60)
     assert program.process.returncode == 1
     assert "pair this board again" in program.log
 
@@ -227,9 +227,9 @@ def test_the_program_in_c_repeats_a_write_and_makes_no_second_record(board, cabl
         repeated = [m for m in writes(board) if m.correlation == met.correlation]
         assert interrupt is kill_agent or len(repeated) > 1
     os.killpg(program.pid, signal.SIGTERM)
-    until(lambda: not program.is_running, "the program to end", 30)
+    until(lambda: not program.is_running, "the program to end", 60)
     hear_all(board)
-    until(lambda: board.status()["queue"]["messages"] == 0, "all to leave", 30)
+    until(lambda: board.status()["queue"]["messages"] == 0, "all to leave", 60)
 
     def numbers() -> set[tuple]:
         return {(m.correlation, json.loads(m.payload)["seq"]) for m in answers(board)
@@ -274,12 +274,12 @@ def test_the_program_in_c_meets_refusals_and_stops(board, program):
 
     # As systemd and ^C do it.
     os.killpg(program.pid, signal.SIGTERM)
-    until(lambda: not program.is_running, "the program to end", 30)
+    until(lambda: not program.is_running, "the program to end", 60)
     assert program.process.returncode == 0
     found = re.findall(r"as (\S+) \(p5[^)]*u'thermo'\)", board.bus.program.log)
     client, = set(found) - {mistaken.login.client_id}
     # The broker may read it after the program's end.
-    until(lambda: f"Client {client} disconnected." in board.bus.program.log, "a DISCONNECT", 30)
+    until(lambda: f"Client {client} disconnected." in board.bus.program.log, "a DISCONNECT", 60)
 
 
 def test_the_program_in_c_says_why_it_does_not_start(cable, tmp_path):

@@ -15,7 +15,7 @@ CLOSED = 'default = "allow"\n[[rule]]\nclass = "Reading"\nallow = []\n'
 
 def start_fails(board) -> str:
     """The stderr of an agent that must refuse its configuration."""
-    done = run([board.binary, "--config-dir", board.config, "run"], timeout=30)
+    done = run([board.binary, "--config-dir", board.config, "run"], timeout=60)
     assert done.returncode == 78, done.stderr
     return done.stderr
 
@@ -57,7 +57,7 @@ def test_policy_of_a_running_agent_is_not_replaced_through_an_open_folder(make_b
     (board.config / "policy.toml").unlink()
     (board.config / "policy.toml").write_text('default = "allow"\n')
     os.chmod(board.config / "policy.toml", 0o640)
-    until(lambda: "too open" in board.agent.log, "the log to name the folder", 30)
+    until(lambda: "too open" in board.agent.log, "the log to name the folder", 60)
     assert app.write("Reading")["code"] == 119
 
 
@@ -80,7 +80,7 @@ def test_lost_policy_refuses_all_until_it_is_back(make_bench):
     assert doctor(board)["policy-in-force"]["result"] == "failed"
     assert explain(board)["decision"] == "deny"
     os.rename(board.config / "elsewhere", policy)
-    until(lambda: "policyLost" not in board.status(), "the file to be read", 30)
+    until(lambda: "policyLost" not in board.status(), "the file to be read", 60)
     assert "seq" in app.write("Door")
     assert app.write("Reading")["code"] == 119
 
@@ -108,7 +108,7 @@ def test_operator_confirms_that_no_policy_is_meant(make_bench, is_running):
 
 
 def refusal_of_accept(board) -> str:
-    done = run([board.binary, "--config-dir", board.config, "policy", "accept-none"], timeout=30)
+    done = run([board.binary, "--config-dir", board.config, "policy", "accept-none"], timeout=60)
     assert done.returncode == 2
     return done.stderr
 
@@ -118,7 +118,7 @@ def test_running_agent_is_told_that_no_policy_is_meant(make_bench):
     board.live()
     app = board.app()
     (board.config / "policy.toml").unlink()
-    until(lambda: "policy.toml is gone" in board.agent.log, "the log to say so", 30)
+    until(lambda: "policy.toml is gone" in board.agent.log, "the log to say so", 60)
     assert app.write("Reading")["code"] == 119
     board.command("policy", "accept-none")
     assert "seq" in app.write("Reading")

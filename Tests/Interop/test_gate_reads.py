@@ -29,7 +29,7 @@ def test_an_unrestricted_session_is_never_read_out(bench):
         {"session": own, "user": user})
     mark = bench.authority.mark()
     bench.command("session", "refresh", "--json", ok=(0, 1, 3, 5))
-    bench.authority.wait_request("session.authenticate", since=mark, timeout=30)
+    bench.authority.wait_request("session.authenticate", since=mark, timeout=60)
     board.login.session = _unrestricted(own)
     bench.authority.update(board)
     board.login.session = own
@@ -47,7 +47,7 @@ def test_no_token_is_read_out_of_custom_fields(bench):
     token = board.login.session_token
     bench.authority.update(board, note=token, deep=[{"sessionToken": token, "x": [token]}],
                            room="attic")
-    until(lambda: "attic" in json.dumps(app.get("session")), "the update", 30)
+    until(lambda: "attic" in json.dumps(app.get("session")), "the update", 60)
     assert token not in _all_reads(app)
     assert board.login.access_token not in _all_reads(app)
 

@@ -96,7 +96,7 @@ def _wait_health(bench, refusals: list[dict]) -> None:
         return (message.topic == topics.BUS_HEALTH
                 and json.loads(message.payload)["refusals"] == refusals)
 
-    bench.watcher.wait(says, f"health to count {refusals}", timeout=30)
+    bench.watcher.wait(says, f"health to count {refusals}", timeout=60)
 
 
 def test_a_refusal_names_the_field(make_bench):

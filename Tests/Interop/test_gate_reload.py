@@ -47,10 +47,10 @@ class Rules:
         return self.board.agent.log.count("in force now: ")
 
     def wait_adopted(self, before: int) -> None:
-        until(lambda: self.adopted > before, f"rules {before + 1} to be in force", 30)
+        until(lambda: self.adopted > before, f"rules {before + 1} to be in force", 60)
 
     def wait_log(self, text: str, *, after: int = 0) -> None:
-        until(lambda: text in self.board.agent.log[after:], f"the log to say {text!r}", 30)
+        until(lambda: text in self.board.agent.log[after:], f"the log to say {text!r}", 60)
 
     def adopt(self, change, *arguments) -> None:
         """Makes a change and waits until it is in force."""
@@ -235,8 +235,8 @@ def test_routes_that_change_while_the_bus_is_away(make_bench):
     bench.bus.stop()
     rules.adopt(rules.rename, rules.settings + ROUTE.format("tasmota/#"), rules.agent)
     bench.bus.start()
-    until(lambda: "tasmota/#" in bench.bus.program.log, "the new route's subscription", 30)
-    until(lambda: bench.watcher.is_up, "the watcher to come back", 30)
+    until(lambda: "tasmota/#" in bench.bus.program.log, "the new route's subscription", 60)
+    until(lambda: bench.watcher.is_up, "the watcher to come back", 60)
     bench.watcher.publish("zigbee/a", b"of the old route")
     bench.watcher.publish("tasmota/a", b"of the new route")
     bench.wait_data(board, b"of the new route")
@@ -323,7 +323,7 @@ def test_without_inotify_hang_up_still_works(make_bench):
 def test_malformed_at_start_ends_with_78(bench, name, text, place):
     rules = Rules(bench)
     rules.write(text, bench.config / name)
-    done = run(bench._argv("run"), timeout=30)
+    done = run(bench._argv("run"), timeout=60)
     assert done.returncode == 78
     assert place in done.stderr and "ready" not in done.stderr
     found = doctor(bench)

@@ -170,7 +170,7 @@ def test_granted_topic_arrives_with_the_contracts_properties(routed):
     board = routed.live(scope={"topics": ["home/greenhouse/+"]})
     routed.access.set_rules(board.iid, [*board_rules(board.iid), "write home/greenhouse/+"])
     routed.watcher.publish("greenhouse/lamp/state", STATE)
-    arrived = routed.observer.wait_topic("home/greenhouse/lamp", timeout=30)
+    arrived = routed.observer.wait_topic("home/greenhouse/lamp", timeout=60)
     assert (arrived.payload, arrived.qos, arrived.retain) == (STATE, 1, False)
     assert arrived.user["app"] == "greenhouse" and arrived.user["sid"] == board.login.id
     assert routed.data_heard() == []
@@ -190,7 +190,7 @@ def test_authority_grants_what_its_broker_then_takes(house, tmp_path):  # noqa: 
         house.wait_data(board, {b"to the end"})
     assert rejected(boards["plain"], "greenhouse", "greenhouse/lamp/state")["code"] == 119
     granted = boards["granted"]
-    until(lambda: granted.status()["queue"]["messages"] == 0, "the queue to be empty", 30)
+    until(lambda: granted.status()["queue"]["messages"] == 0, "the queue to be empty", 60)
     assert [m for m in granted.watcher.heard if m.topic.endswith("/rejected")] == []
     assert granted.status()["refusedUpstream"] == 0
     shown = {m.topic for m in house.data(granted)}

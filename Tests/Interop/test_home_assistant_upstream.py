@@ -152,7 +152,7 @@ def test_numbers_become_sensors_of_their_owner_until_the_release(house):  # noqa
                       since=mark, timeout=60)
     values = {topic: render(m["value_template"], heard.payload) for topic, m in found.items()}
     assert values == {t: "22.5" if t == topic_of(board, "celsius") else "" for t in expected}
-    status = link.wait_topic(topics.status(board.iid), timeout=30)
+    status = link.wait_topic(topics.status(board.iid), timeout=60)
     assert render(found[topic_of(board, "celsius")]["availability_template"],
                   status.payload) == "online"
 
@@ -175,7 +175,7 @@ def test_numbers_become_sensors_of_their_owner_until_the_release(house):  # noqa
     until(lambda: sensors_in_store(house) == [], "the store to forget them", 60)
     late = home_assistant(house, add_consumer(house.admin, "late"))
     assert late.subscribe("postern/v1/+/status") < 0x80
-    late.wait_topic(topics.status(player.iid), timeout=30)
+    late.wait_topic(topics.status(player.iid), timeout=60)
     assert announced(late) == {}
     for link in (*links, other, late):
         link.close()

@@ -74,7 +74,7 @@ def test_loss_holds_writes_until_the_same_user_pairs_again(house, name, damage):
     url = board.pair("--new")
     assert [board.thermo.answer_to(one) for one in held] == [None, None]
     board.owner.claim(url).must_end()
-    board.wait_session("available", since=mark, timeout=30)
+    board.wait_session("available", since=mark, timeout=60)
     for one in held:
         until(lambda: board.thermo.answer_to(one), "what was held to be answered", 60)
         assert "seq" in board.thermo.answer_to(one)

@@ -94,7 +94,7 @@ def test_authoritys_own_outage_is_an_outage_too(house):
     board = house.live("left alone")
     consumer = house.consumer
     house.server.stop()
-    until(lambda: not consumer.is_up, "the consumer to lose its broker", 30)
+    until(lambda: not consumer.is_up, "the consumer to lose its broker", 60)
     kept = {b"alone %d" % n for n in range(10)}
     for payload in sorted(kept):
         assert "seq" in board.write(payload)

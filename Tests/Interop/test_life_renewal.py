@@ -40,7 +40,7 @@ def expire(house: House, board: HouseBoard) -> str:
     session = board.session_id
     consumer = house.consumer
     house.server.stop()
-    until(lambda: not consumer.is_up, "the consumer to lose its broker", 30)
+    until(lambda: not consumer.is_up, "the consumer to lose its broker", 60)
     house.age(session, HOUR)
     house.start()
     # What a board sends before that is not heard.
@@ -79,14 +79,14 @@ def test_held_writes_leave_after_a_renewal_from_afar(house, owner):
     held, given = hold(board, 12)
     old = expire(house, board)
     come_back(board)
-    until(lambda: board.status()["uplink"] == "connected", "the expired board to connect", 30)
+    until(lambda: board.status()["uplink"] == "connected", "the expired board to connect", 60)
     assert board.write(b"too late")["code"] == 209
     text = board.command("status", ok=(3, 4, 5))
     assert "boards renew" in text, text
     # A board that was off keeps all it needs.
     board.agent.stop()
     board.start()
-    until(lambda: board.status()["uplink"] == "connected", "the board to be back", 30)
+    until(lambda: board.status()["uplink"] == "connected", "the board to be back", 60)
     assert board.status()["queue"]["messages"] == len(held)
     assert house.data(board) == []
     mark = board.watcher.mark()
@@ -136,10 +136,10 @@ def test_nobody_else_renews_and_a_revocation_blocks(house, owner):
     refused = owner.cli("boards", "renew", board.iid)
     assert refused.returncode == 2 and "postern-agent pair" in refused.stderr, refused.stderr
     board.start()
-    until(lambda: board.session_now.get("reason") == "revoked", "the board to hear of it", 30)
+    until(lambda: board.session_now.get("reason") == "revoked", "the board to hear of it", 60)
     text = board.command("status", ok=(3, 4, 5))
     assert "sudo postern-agent pair" in text and "renew" not in text, text
-    until(lambda: row(house, board)["status"] == "down", "the board's login to go", 30)
+    until(lambda: row(house, board)["status"] == "down", "the board's login to go", 60)
 
 
 def test_no_secret_was_seen_anywhere(evidence, programs):

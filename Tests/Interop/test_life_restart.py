@@ -54,7 +54,7 @@ def test_expired_vault_says_so(house, tmp_path):
     # The clock was wrong, as the authority tells it: nothing was destroyed.
     mark = board.watcher.mark()
     board.cable.plug()
-    board.wait_session("available", since=mark, timeout=30)
+    board.wait_session("available", since=mark, timeout=60)
     assert "seq" in board.write()
 
 

@@ -71,7 +71,7 @@ def test_a_flood_of_faults_fills_no_disk(make_bench):
     app = bench.app("mad")
     for n in range(300):
         app.write_silently(f"_Hidden{n}", wait=False)
-    until(lambda: bench.status()["refused"] == 300, "all to be refused", 30)
+    until(lambda: bench.status()["refused"] == 300, "all to be refused", 60)
     assert len(bench.agent.log.splitlines()) < 60
 
 

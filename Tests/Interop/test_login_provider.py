@@ -55,7 +55,7 @@ def bench(tmp_path_factory, evidence, programs, provider, stranger):
 
 def ask(bench, method: str, path: str, body=None, token=None) -> tuple[int, dict]:
     """Parse's REST API, as an app calls it."""
-    connection = http.client.HTTPConnection("127.0.0.1", bench.http_port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", bench.http_port, timeout=60)
     headers = {"X-Parse-Application-Id": "postern", "Content-Type": "application/json"}
     if token:
         headers["X-Parse-Session-Token"] = token

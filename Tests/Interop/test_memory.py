@@ -32,7 +32,7 @@ def test_tokens_leave_the_agent_with_the_sign_out(bench):
     token = provision["sessionToken"].encode()
     assert holds(bench.agent.pid, token) == [token]
     bench.command("session", "logout")
-    bench.authority.wait_request("session.revoke", timeout=20)
+    bench.authority.wait_request("session.revoke", timeout=60)
     bench.wait_session("unavailable")
     wait_gone(bench.agent.pid, *tokens)
 
@@ -42,7 +42,7 @@ def test_refresh_token_leaves_the_agent_with_the_next(bench):
     spent = board.provision["refreshToken"]
     mark = bench.authority.mark()
     bench.command("session", "refresh")
-    bench.authority.wait_request("session.refresh", since=mark, timeout=20)
+    bench.authority.wait_request("session.refresh", since=mark, timeout=60)
     wait_gone(bench.agent.pid, spent)
 
 

@@ -229,7 +229,7 @@ def test_the_authority_counts_who_was_refused_and_why(house, authority_port):
              "malformed-token": {"X-Parse-Session-Token": "short"},
              "master-key": {"X-Parse-Master-Key": "wrong-master-key"}}
     for headers in wrong.values():
-        connection = http.client.HTTPConnection("127.0.0.1", house.http_port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", house.http_port, timeout=60)
         connection.request("GET", "/parse/sessions",
                            headers={"X-Parse-Application-Id": "postern", **headers})
         with contextlib.closing(connection):

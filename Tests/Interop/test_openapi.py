@@ -52,7 +52,7 @@ def headers(bench) -> dict:
         f"http://127.0.0.1:{bench.http_port}/parse/login",
         json.dumps({"username": ADMIN, "password": bench.password_file.read_text()}).encode(),
         {"X-Parse-Application-Id": "postern", "Content-Type": "application/json"})
-    with urllib.request.urlopen(request, timeout=20) as answer:
+    with urllib.request.urlopen(request, timeout=60) as answer:
         token = json.load(answer)["sessionToken"]
     return {"X-Parse-Application-Id": "postern", "X-Parse-Session-Token": token,
             "X-Postern-Console": "1"}
@@ -74,7 +74,7 @@ def test_an_operation_keeps_to_its_description(operation, bench, headers):
               suppress_health_check=list(HealthCheck))
     def ask(case):
         response = case.call(
-            base_url=f"http://127.0.0.1:{bench.http_port}", headers=sent, timeout=20)
+            base_url=f"http://127.0.0.1:{bench.http_port}", headers=sent, timeout=60)
         case.validate_response(response, checks=CHECKS)
 
     ask()
@@ -82,7 +82,7 @@ def test_an_operation_keeps_to_its_description(operation, bench, headers):
 
 def test_events_are_a_stream(bench, headers):
     with requests.get(f"http://127.0.0.1:{bench.http_port}/postern/v1/events", headers=headers,
-                      stream=True, timeout=20) as answer:
+                      stream=True, timeout=60) as answer:
         assert answer.status_code == 200
         assert answer.headers["Content-Type"].startswith("text/event-stream")
         lines = answer.iter_lines(decode_unicode=True)

@@ -148,7 +148,7 @@ def test_a_power_cut_announces_what_it_may_have_taken(bench):
         return window.exists()
 
     # While the broker is slow, a write goes to disk.
-    until(is_held_in_memory, "a write that only memory has", 30)
+    until(is_held_in_memory, "a write that only memory has", 60)
     bench.agent.kill()
     # Memory is empty after a power cut; the disk is as it was.
     window.unlink()

@@ -289,7 +289,7 @@ def test_any_name_goes_through_the_programs_and_the_broker(bench, evidence):
         request = urllib.request.Request(
             f"http://127.0.0.1:{bench.http_port}/postern/v1/broker", b"{}",
             {"X-Parse-Application-Id": "postern", "X-Parse-Session-Token": user["sessionToken"]})
-        with urllib.request.urlopen(request, timeout=20) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             access = json.load(answer)
         evidence.add_secret("a broker password", access["password"])
         assert name not in json.dumps([access["username"], access["clientId"]])
@@ -306,7 +306,7 @@ def bare(bench, method: str, path: str, headers: dict):
     request = urllib.request.Request(
         f"http://127.0.0.1:{bench.http_port}{path}", headers=headers, method=method)
     try:
-        with urllib.request.urlopen(request, timeout=20) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.status, answer.headers
     except urllib.error.HTTPError as error:
         return error.code, error.headers

@@ -24,7 +24,7 @@ def house_settings() -> str:
 
 
 def send(house: House, method: str, path: str, body: str | None, headers: dict):
-    connection = http.client.HTTPConnection("127.0.0.1", house.http_port, timeout=15)
+    connection = http.client.HTTPConnection("127.0.0.1", house.http_port, timeout=60)
     try:
         connection.request(method, path, body, headers)
         answer = connection.getresponse()

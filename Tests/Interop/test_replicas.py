@@ -142,7 +142,7 @@ def test_leaving_is_told_to_who_asks(house):
     replica = house.replicas[1]
     process = replica.program.process
     process.terminate()
-    until(lambda: replica.health() == 503, "503 from the one that leaves", 5)
+    until(lambda: replica.health() == 503, "503 from the one that leaves", 60)
     # Who does not ask is answered while others may still send him here.
     assert request(replica.port, "GET", "/postern/v1/info")[0] == 200
     assert process.wait(30) == 0

@@ -93,7 +93,7 @@ def test_the_status_says_session_queue_and_uplink(make_bench, manager):
     for n in range(50):
         app.write("Reading", b'{"celsius":%d}' % n)
     bench.wait_data(board, b'{"celsius":49}')
-    assert len(manager.statuses) - before <= time.monotonic() - begun + 2
+    assert len(manager.statuses) - before <= time.monotonic() - begun + 10
     assert bench.agent.stop() == 0
     assert manager.times("STOPPING")
     bench.evidence.texts.append(("statuses", "\n".join(manager.statuses).encode()))
@@ -108,7 +108,7 @@ def test_a_store_that_fails_is_told_and_the_agent_still_answers(make_bench, mana
     disk.fail.touch()
     # What is not stored cannot be claimed: this change fails, and with it the store's life.
     run(bench._argv("pair", "--new", "--json"))
-    manager.wait_status("the store failed", 30)
+    manager.wait_status("the store failed", 60)
     answers = []
 
     def told() -> bool:
@@ -116,7 +116,7 @@ def test_a_store_that_fails_is_told_and_the_agent_still_answers(make_bench, mana
         answers.append(done.stdout + done.stderr)
         return "the store failed" in answers[-1]
 
-    until(told, f"status to say what is the matter: {answers}", 30)
+    until(told, f"status to say what is the matter: {answers}", 60)
     begun = time.monotonic()
     until(lambda: time.monotonic() > begun + 2 * WATCHDOG, "two intervals", 3 * WATCHDOG)
     assert not manager.aborted and not manager.restarts

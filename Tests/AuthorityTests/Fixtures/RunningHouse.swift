@@ -70,6 +70,8 @@ final class RunningHouse: Sendable {
         let (ready, isReady) = AsyncStream.makeStream(of: Void.self)
         task = Task { try await server.run { _ in isReady.finish() } }
         for await _ in ready {}
+        // On a busy machine HTTP opens before the broker is up.
+        try await untilTrue { await server.link.isUp }
     }
 
     /// Ends it and waits until it has ended, its broker too.

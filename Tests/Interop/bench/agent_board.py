@@ -60,7 +60,7 @@ class AgentBoard:
 
     def command(
         self, *arguments: str, secret_output: bool = False, ok: tuple[int, ...] = (0,),
-        timeout: float = 30.0,
+        timeout: float = 60.0,
     ) -> str:
         """The stdout of a command that must end with a status of `ok`."""
         done = run(self._argv(*arguments), timeout=timeout)
@@ -80,11 +80,11 @@ class AgentBoard:
 
     # What stands on the bus.
 
-    def wait_session(self, state: str, *, since: int = 0, timeout: float = 40.0) -> dict:
+    def wait_session(self, state: str, *, since: int = 0, timeout: float = 60.0) -> dict:
         """The body of the first `postern/session` after `since` with this state."""
         return json.loads(self.wait_notice(state, since=since, timeout=timeout).payload)
 
-    def wait_notice(self, state: str, *, since: int = 0, timeout: float = 40.0) -> Message:
+    def wait_notice(self, state: str, *, since: int = 0, timeout: float = 60.0) -> Message:
         def says(message: Message) -> bool:
             return message.topic == topics.BUS_SESSION and _state(message.payload) == state
 
@@ -129,7 +129,7 @@ class App:
 
     def write(
         self, class_name: str, payload: bytes = b'{"celsius":20.5}', *, op: str = "create",
-        object_id: str | None = None, key: str | None = None, timeout: float = 40.0,
+        object_id: str | None = None, key: str | None = None, timeout: float = 60.0,
     ) -> dict:
         """The outcome of one write: `{"seq":n}` or the rejection."""
         levels = (op, class_name) if object_id is None else (op, class_name, object_id)
@@ -139,7 +139,7 @@ class App:
         return self.ask(topics.app(self.name, "get", what), b"")
 
     def ask(
-        self, topic: str, payload: bytes, *, key: str | None = None, timeout: float = 40.0,
+        self, topic: str, payload: bytes, *, key: str | None = None, timeout: float = 60.0,
     ) -> dict:
         correlation = self.send(topic, payload, key=key)
         answer = self.link.wait(
@@ -167,7 +167,7 @@ class App:
         """A write without a response topic: a rejection of it goes to `rejected`."""
         self.link.publish(topics.app(self.name, "create", class_name), payload, **publish)
 
-    def wait_rejected(self, *, since: int = 0, timeout: float = 40.0) -> dict:
+    def wait_rejected(self, *, since: int = 0, timeout: float = 60.0) -> dict:
         rejected = topics.app(self.name, "rejected")
         return json.loads(
             self.link.wait_topic(rejected, since=since, timeout=timeout).payload

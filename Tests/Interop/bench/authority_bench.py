@@ -59,7 +59,7 @@ class AuthorityBench:
         return json.loads(done.stdout)
 
     def must(self, argv: list) -> str:
-        done = self._kept(run(argv, timeout=60, env=self._environment))
+        done = self._kept(run(argv, timeout=180, env=self._environment))
         assert done.returncode == 0, f"{argv[1:5]} ended with {done.returncode}:\n{done.stderr}"
         return done.stdout
 

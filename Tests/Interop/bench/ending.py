@@ -32,7 +32,7 @@ class Ending:
         return self.refused - self.answered
 
 
-def ending_by(app: App, action: Callable[[], object], timeout: float = 20.0) -> Ending:
+def ending_by(app: App, action: Callable[[], object], timeout: float = 60.0) -> Ending:
     """Runs `action` while the program writes and writes, up to the first 209."""
     faults: list[BaseException] = []
     instants: list[float] = []

@@ -74,7 +74,7 @@ class House(AuthorityBench):
     def events(self, event: str, session: str) -> list[dict]:
         return [e for e in self.audit() if (e["event"], e["sessionId"]) == (event, session)]
 
-    def wait_event(self, event: str, session: str, timeout: float = 30.0) -> dict:
+    def wait_event(self, event: str, session: str, timeout: float = 60.0) -> dict:
         return until(lambda: self.events(event, session), f"{event} in the audit log", timeout)[0]
 
     def show(self, session: str) -> dict:
@@ -230,7 +230,7 @@ class Person:
         self, method: str, path: str, body: dict | None = None, *, token: str | None = None
     ) -> tuple[int, dict]:
         """One request as this person; status and JSON of the answer."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.house.http_port, timeout=15)
+        connection = http.client.HTTPConnection("127.0.0.1", self.house.http_port, timeout=60)
         headers = {"X-Parse-Application-Id": "postern",
                    "X-Parse-Session-Token": token or self.token,
                    "Content-Type": "application/json"}

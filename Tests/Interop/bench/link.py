@@ -76,7 +76,7 @@ class Link:
         self._acks: dict[int, list[int]] = {}
         self._client = self._make_client(will)
 
-    def open(self, timeout: float = 30.0) -> "Link":
+    def open(self, timeout: float = 60.0) -> "Link":
         """Connected and subscribed when it returns. Raises `Refused` or `OSError`."""
         host = str(self.login.socket) if self.login.socket else self.login.host
         fresh = {} if self.login.is_old else {"clean_start": True}
@@ -151,7 +151,7 @@ class Link:
 
     def wait(
         self, matches: Callable[[Message], bool], what: str, *, since: int = 0,
-        timeout: float = 30.0,
+        timeout: float = 60.0,
     ) -> Message:
         """The first message after `since` that matches, already heard or yet to come."""
         def first():
@@ -159,7 +159,7 @@ class Link:
 
         return self._await(first, what, timeout)
 
-    def wait_topic(self, topic: str, *, since: int = 0, timeout: float = 30.0) -> Message:
+    def wait_topic(self, topic: str, *, since: int = 0, timeout: float = 60.0) -> Message:
         return self.wait(lambda m: m.topic == topic, topic, since=since, timeout=timeout)
 
     def _await(self, condition, what: str, timeout: float):
@@ -168,14 +168,14 @@ class Link:
                 raise AssertionError(f"waited {timeout:g} s for {what}; {self._summary()}")
             return condition()
 
-    def wait_back(self, timeout: float = 30.0) -> None:
+    def wait_back(self, timeout: float = 60.0) -> None:
         """One that stays has lost its connection, and waits until it is subscribed again."""
         self._await(lambda: self._renewed is not None and set(self._renewed) <= set(self._acks),
                     "the subscriptions to be made again", timeout)
 
     def _await_ack(self, mid: int, what: str) -> int:
         """The reason code; a connection that is lost meanwhile raises `ConnectionError`."""
-        self._await(lambda: self._acks.get(mid) or not (self.is_up or self._stays), what, 30)
+        self._await(lambda: self._acks.get(mid) or not (self.is_up or self._stays), what, 60)
         if mid not in self._acks:
             raise ConnectionError(f"the connection was lost before {what}")
         return self._acks.pop(mid)[0]

@@ -117,7 +117,7 @@ class Program:
         """SIGKILL, as a power cut would have it."""
         self._end(signal.SIGKILL, 60)
 
-    def stop(self, timeout: float = 30.0) -> int | None:
+    def stop(self, timeout: float = 60.0) -> int | None:
         """SIGTERM and the exit status; SIGKILL and a failure when it does not end in time."""
         return self._end(signal.SIGTERM, timeout)
 
@@ -155,7 +155,7 @@ class Program:
 
 
 def run(
-    argv: list, *, timeout: float = 30.0, env: dict | None = None
+    argv: list, *, timeout: float = 60.0, env: dict | None = None
 ) -> subprocess.CompletedProcess:
     """Runs a program to its end; its output is text, and nothing is asked of its status."""
     return subprocess.run(

@@ -58,7 +58,7 @@ class ClusterNode(RabbitMQ):
 
     def control(self, *arguments: str) -> str:
         """The output of `rabbitmqctl`."""
-        done = run([_TOOLS / "rabbitmqctl", "--quiet", *arguments], timeout=60, env=self._tools)
+        done = run([_TOOLS / "rabbitmqctl", "--quiet", *arguments], timeout=240, env=self._tools)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -114,7 +114,7 @@ class Cluster:
             node.launch()
             node.wait_ready()
         until(lambda: all(n.name in self.nodes[0].running() for n in self.nodes),
-              "the nodes to be one cluster", 30)
+              "the nodes to be one cluster", 60)
 
     def node(self, number: int) -> ClusterNode:
         return self.nodes[number - 1]

@@ -78,7 +78,7 @@ class ReplicaBench(AuthorityBench):
 
     def run_authority(self, *arguments, **env) -> subprocess.CompletedProcess:
         """One command to its end, with `env` besides the configuration."""
-        return self._kept(run(self._authority(*arguments), timeout=60, env=env))
+        return self._kept(run(self._authority(*arguments), timeout=180, env=env))
 
     def close(self) -> None:
         for replica in reversed(self.replicas):
@@ -171,7 +171,7 @@ def request(
     port: int, method: str, path: str, body: dict | None = None, token: str | None = None
 ) -> tuple[int, dict]:
     """One request on a connection of its own; status and JSON of the answer."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     headers = {"X-Parse-Application-Id": "postern", "Content-Type": "application/json"}
     if token is not None:
         headers["X-Parse-Session-Token"] = token

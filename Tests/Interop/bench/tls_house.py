@@ -49,12 +49,12 @@ class TLSHouse:
 
     def start(self) -> None:
         self.server.start()
-        self.server.wait_ready(lambda: "ready" in self.server.log.splitlines(), "ready", 30)
+        self.server.wait_ready(lambda: "ready" in self.server.log.splitlines(), "ready", 60)
 
     # The commands.
 
     def authority(self, *arguments) -> subprocess.CompletedProcess:
-        return self._kept(run(self._authority(*arguments), timeout=60, env=self.environment))
+        return self._kept(run(self._authority(*arguments), timeout=180, env=self.environment))
 
     def must(self, *arguments) -> subprocess.CompletedProcess:
         done = self.authority(*arguments)
@@ -62,7 +62,7 @@ class TLSHouse:
         return done
 
     def cli(self, *arguments, profile: str = "profile") -> subprocess.CompletedProcess:
-        return self._kept(run(self._cli(*arguments, profile=profile), timeout=60))
+        return self._kept(run(self._cli(*arguments, profile=profile), timeout=180))
 
     def login(self, *more, profile: str = "profile") -> subprocess.CompletedProcess:
         return self.cli("login", "--username", ADMIN, "--password-file", self.password_file,
@@ -141,8 +141,8 @@ class TLSBoard(AgentBoard):
                                    profile=profile)
         until(lambda: not claim.is_running, "the claim to end", 60)
         assert claim.process.returncode == 0, claim.log
-        self.wait_session("available", timeout=30)
-        until(self.learned.exists, "the board to come by what it learned", 30)
+        self.wait_session("available", timeout=60)
+        until(self.learned.exists, "the board to come by what it learned", 60)
         until(lambda: "connected to the upstream broker" in
               self.agent.log.rpartition("provisioned by")[2], "its new connection", 60)
         self.wait_online()

@@ -20,7 +20,7 @@ class Visit:
         self.cookies: dict[str, str] = {}
 
     def ask(self, method: str, path: str, body=None) -> tuple[int, dict]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         headers = {
             "Host": self.host, "X-Parse-Application-Id": "postern", "X-Postern-Console": "1",
             "Origin": self.origin, "Sec-Fetch-Site": "same-origin",

@@ -6,7 +6,7 @@ from typing import Callable, TypeVar
 Found = TypeVar("Found")
 
 
-def until(condition: Callable[[], Found], what: str, timeout: float = 30.0,
+def until(condition: Callable[[], Found], what: str, timeout: float = 60.0,
           log: Callable[[], str] = str) -> Found:
     """The first truthy value of `condition`; fails the test with `what`, and with what `log` has
     then, after `timeout` s."""
