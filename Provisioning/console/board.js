@@ -25,9 +25,9 @@ export function boardPage(id, go) {
     h("a", { class: "back", href: "#/boards" }, icon("back"), "Boards"),
     h("div", { class: "title" }, heading, state), alerts.node, notice, body);
   const explain = explainForm(path);
-  const page = { title: "Board", node, event, close, state: live.state,
+  const page = { title: "Board", node, event, close, state: stream,
     query: `board=${encodeURIComponent(id)}` };
-  let board = null, minutes = noMinutes(nowMs()), arrival = null, storyTimer = 0;
+  let board = null, minutes = noMinutes(nowMs()), arrival = null, storyTimer = 0, isAway = false;
 
   const parts = [
     h("div", { class: "main" }, section("readings", "Readings", live.node),
@@ -59,7 +59,7 @@ export function boardPage(id, go) {
     board = { ...board, ...next };
     page.title = heading.textContent = board.name || "Unnamed board";
     document.title = document.title.replace(/^[^·]*/, `${page.title} `);
-    renew(state, pill(...boardState(board)));
+    showState();
     fill(notice, endNotice(board), endingNotice(board),
       board.openClaim?.state === "sent" && h("div", { class: "notice" },
         h("p", null, board.openClaim.renewal ? "A renewal waits for this board. It expires "
@@ -78,6 +78,17 @@ export function boardPage(id, go) {
     charts.draw(minutes);
   }
 
+  function showState() {
+    const [kind, words] = boardState(board);
+    renew(state, isAway ? pill("", `Last known: ${words}`) : pill(kind, words));
+  }
+
+  function stream(next) {
+    live.state(next);
+    isAway = next === "reconnecting" || (isAway && next !== "live");
+    if (board) showState();
+  }
+
   function boardActions() {
     const hasSession = ["active", "pending"].includes(board.sessionState);
     return [
@@ -88,10 +99,12 @@ export function boardPage(id, go) {
         latestEnd: board.sessionLatestEnd ?? null,
       }, load),
       button("Rename", () => acts.renameBoard(board, load), { id: "rename" }),
-      board.sessionState === "active" && button("Sign out", () => acts.signOutBoard(board, load),
-        { id: "sign-out", class: "danger" }),
-      button("Release", () => acts.releaseBoard(board, () => go("#/boards")),
-        { id: "release", class: "danger" }),
+      h("details", { id: "ends" }, h("summary", null, "Sign out or release"),
+        h("div", { class: "actions" },
+          board.sessionState === "active" && button("Sign out",
+            () => acts.signOutBoard(board, load), { id: "sign-out", class: "danger" }),
+          button("Release", () => acts.releaseBoard(board, () => go("#/boards")),
+            { id: "release", class: "danger" }))),
     ];
   }
 
@@ -165,7 +178,7 @@ function endingNotice(board) {
 
 function boardFacts(board, arrival) {
   const [kind, session] = sessionState(board.sessionState);
-  return facts([
+  return [facts([
     [board.status === "down" ? "Offline since" : "Online since",
       board.status && board.statusSince ? when(board.statusSince) : null],
     ["Session", [pill(kind, session), shownEnd(board) && [" ends ", when(shownEnd(board)),
@@ -178,13 +191,13 @@ function boardFacts(board, arrival) {
     ["Arrived", arrival && [arrival.missing > 0
       && [pill("bad", `${count(arrival.missing, "message")} missing`), " "],
     arrivalWords(arrival)]],
-    ["Refused", board.refused === null || board.refused === undefined ? null
-      : `${count(board.refused, "write")} since it started`],
+    ["Refused", board.refused ? `${count(board.refused, "write")} since it started` : null],
     ["Lost", board.gaps ? `${count(board.gaps, "message")}, announced` : null],
+  ]), h("details", { id: "about" }, h("summary", null, "About this board"), facts([
     ["Version", board.version], ["Owner", board.owner],
     ["Device key", h("code", null, board.deviceKey)],
     ["Installation", h("code", null, board.installationId)],
-  ]);
+  ]))];
 }
 
 function entry({ at, until, event, count: times, detail }) {

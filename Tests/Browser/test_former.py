@@ -13,7 +13,7 @@ def kept(house, board) -> int:
 
 def release(visitor, board, keeps: bool) -> None:
     visitor.open_board(board)
-    visitor.browser.click("#release")
+    visitor.end("#release")
     visitor.browser.wait("dialog")
     if keeps:
         visitor.browser.click("input[name=keep-data]")

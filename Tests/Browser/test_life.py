@@ -63,7 +63,7 @@ def test_a_sign_out_that_the_broker_has_not_heard_says_so(house, phone):
     phone.browser.pretend(f"/sessions/{board.session_id}", 200, {"brokerTold": False})
     phone.log_in()
     phone.open_board(board)
-    phone.browser.click("#sign-out")
+    phone.end("#sign-out")
     phone.confirm("Sign out")
     phone.browser.wait("[role=status]", "recorded, but not yet delivered")
     assert everybody(house)[board.iid]["sessionState"] == "active", "nothing was really asked"

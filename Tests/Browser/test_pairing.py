@@ -45,7 +45,7 @@ def test_board_is_paired_seen_and_signed_out(house, visit, size, request):
     browser.shot(f"{name}-board")
 
     mark = board.watcher.mark()
-    browser.click("#sign-out")
+    visitor.end("#sign-out")
     visitor.confirm("Sign out")
     board.wait_session("unavailable", since=mark, timeout=60)
     visitor.wait_state("session")

@@ -210,7 +210,7 @@ def test_release_is_confirmed_first(house, come, way):
     browser.wait("h1", "Your passkeys")
 
     visitor.open_board(board)
-    browser.click("#release")
+    visitor.end("#release")
     browser.click("dialog button[type=submit]", "Release")
     browser.wait("dialog", "Confirm that it is you")
     check(browser, f"phone-confirm-{way}")

@@ -73,6 +73,12 @@ class Visitor:
     def wait_state(self, words: str, timeout: float = 60.0) -> None:
         self.browser.wait(".title .pill", words, timeout)
 
+    def end(self, selector: str) -> None:
+        """Clicks what cannot be undone. It is behind a menu."""
+        if not self.browser.find(selector):
+            self.browser.click("#ends > summary")
+        self.browser.click(selector)
+
     def confirm(self, words: str) -> None:
         """Answers the question that is asked."""
         self.browser.click("dialog button[type=submit]", words)
