@@ -28,9 +28,9 @@ final class OpenStore: DataStore {
     }
 
     func newest(
-        of board: InstallationID, owner: UserID
+        of board: InstallationID, owner: UserID, limit: Int
     ) async throws(AuthorityError) -> [NewestValue] {
-        try await store.newest(of: board, owner: owner)
+        try await store.newest(of: board, owner: owner, limit: limit)
     }
 
     func boards(of owner: UserID) async throws(AuthorityError) -> [InstallationID] {

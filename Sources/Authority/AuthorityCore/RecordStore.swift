@@ -159,6 +159,17 @@ package protocol BoardTable {
     func boards(
         of owner: UserID?, after last: BoardRecord?, limit: Int
     ) throws(AuthorityError) -> [BoardRecord]
+    /// One page of boards that were not released: those that match the query, in its order, after
+    /// its place. Nil owner: the boards of all users.
+    func boards(
+        _ query: BoardQuery, of owner: UserID?, _ times: AttentionTimes
+    ) throws(AuthorityError) -> [RankedBoard]
+    /// The numbers of the boards that match the query, whatever its place and limit.
+    func boardCounts(
+        _ query: BoardQuery, of owner: UserID?, _ times: AttentionTimes
+    ) throws(AuthorityError) -> BoardCounts
+    /// Each label with the number of boards that have it.
+    func boardLabels(of owner: UserID?) throws(AuthorityError) -> [BoardLabel: Int]
     /// The number of boards with a live session, counted up to `limit`.
     func boardsInSession(atMost limit: Int) throws(AuthorityError) -> Int
     func save(_ board: BoardRecord) throws(AuthorityError)

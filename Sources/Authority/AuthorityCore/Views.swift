@@ -149,14 +149,17 @@ package struct Board: Equatable, Sendable {
     package let reportedAt: Timestamp?
     /// Since when the present owner has it.
     package let ownedSince: Timestamp
+    package let labels: [BoardLabel]
 
     package init(
         installation: InstallationID, name: String, owner: UserView, deviceKey: KeyID,
         session: SessionView?, lastSeen: Timestamp?, status: BoardStatus?,
         scope: ScopeDocument? = nil, report: BoardReport? = nil, reportedAt: Timestamp? = nil,
         ownedSince: Timestamp = Timestamp(milliseconds: 0), sessionEnd: String? = nil,
-        isRenewable: Bool = false, renewal: Claim? = nil, warning: Int? = nil
+        isRenewable: Bool = false, renewal: Claim? = nil, warning: Int? = nil,
+        labels: [BoardLabel] = []
     ) {
+        self.labels = labels
         self.warning = warning
         self.sessionEnd = sessionEnd
         self.isRenewable = isRenewable

@@ -19,6 +19,15 @@ enum SQLDialect: Sendable {
         }
     }
 
+    /// Where the first text is in the second, counted from 1; 0 if it is not there. No character
+    /// has a meaning of its own, as `%` has for LIKE.
+    func place(of part: String, in text: String) -> String {
+        switch self {
+        case .sqlite: "instr(\(text), \(part))"
+        case .postgreSQL: "strpos(\(text), \(part))"
+        }
+    }
+
     /// The number of a new timeline row. SQLite numbers a row itself if the number is NULL.
     var newTimelineNumber: String {
         switch self {

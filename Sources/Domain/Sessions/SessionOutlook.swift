@@ -58,4 +58,10 @@ package struct SessionOutlook: Equatable, Sendable {
             return left <= ahead && span > ahead
         }
     }
+
+    /// How long before its end the end of a span is first announced. Zero: never.
+    package static func notice(of span: Duration) -> Duration {
+        let days = warningDays.last { span > .seconds(Int64($0) * 86_400) } ?? 0
+        return .seconds(Int64(days) * 86_400)
+    }
 }

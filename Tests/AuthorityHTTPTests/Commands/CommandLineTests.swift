@@ -49,15 +49,18 @@ struct CommandLineTests {
             let expires = ("ENDS                        ", "2023-11-14 23:13 (in 58 min)")
             let seen = ("LAST SEEN                   ", "2023-11-14 22:14 (1 min ago)")
             #expect(await person.types("boards list") == [
-                "NAME        STATUS  SESSION  \(expires.0)  \(seen.0)  OWNER  BOARD",
-                "greenhouse  up      active   \(expires.1)  \(seen.1)  alice  \(StubFrontend.iid)",
+                "NAME        STATUS  SESSION  \(expires.0)  \(seen.0)  LABELS  OWNER"
+                    + "  BOARD",
+                "greenhouse  up      active   \(expires.1)  \(seen.1)          alice"
+                    + "  \(StubFrontend.iid)",
                 "[0]",
             ].joined(separator: "\n"))
             let narrow = await person.types("boards", width: 80).split(separator: "\n")
             #expect(narrow.allSatisfy { $0.count <= 80 })
             #expect(await person.types("boards list --json") == """
-                [{"installationId":"\(StubFrontend.iid)","lastSeen":1700000060,\
-                "name":"greenhouse","owner":"alice","renewable":false,"renewal":null,\
+                [{"installationId":"\(StubFrontend.iid)","labels":[],\
+                "lastSeen":1700000060,"name":"greenhouse","owner":"alice",\
+                "renewable":false,"renewal":null,\
                 "sessionAvailable":true,"sessionEnd":null,"sessionEndCause":"expiry",\
                 "sessionEndsAt":1700003600,"sessionExpiresAt":1700003600,\
                 "sessionId":"sEsS000002","sessionState":"active",\

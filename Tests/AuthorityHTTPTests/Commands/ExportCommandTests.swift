@@ -169,7 +169,7 @@ final class FailingStore: DataStore {
     func keep(_ records: [OwnedRecord]) async throws(AuthorityError) -> KeepCount { KeepCount() }
     func series(_ query: SeriesQuery) async throws(AuthorityError) -> [SeriesBucket] { [] }
     func newest(
-        of board: InstallationID, owner: UserID
+        of board: InstallationID, owner: UserID, limit: Int
     ) async throws(AuthorityError) -> [NewestValue] { [] }
     func objects(_ query: ObjectQuery) async throws(AuthorityError) -> ObjectPage {
         ObjectPage(objects: [], count: nil, isPartial: false)

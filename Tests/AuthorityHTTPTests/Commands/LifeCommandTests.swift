@@ -209,6 +209,23 @@ struct LifeCommandTests {
         }
     }
 
+    @Test("labels a board, and lists the boards of a label page by page")
+    func labels() async throws {
+        try await Person.loggedIn { person in
+            #expect(await person.types("boards label greenhouse barn north")
+                == "! ✓ greenhouse (\(StubFrontend.iid)) has barn\n[0]")
+            #expect(await person.types("boards label greenhouse --none")
+                == "! ✓ greenhouse (\(StubFrontend.iid)) has no labels\n[0]")
+            let listed = await person.types("boards list --label barn --search Gre%20en --json")
+            #expect(listed.matches(of: /"name":"greenhouse"/).count == 2)
+            let calls = await person.console.frontend.calls
+            #expect(calls.contains("label \(StubFrontend.iid) barn north"))
+            #expect(calls.contains("page everyone false name 200 gre%20en barn"))
+            #expect(calls.last == "page everyone false name 200 gre%20en barn after greenhouse")
+            #expect(await person.types("boards label greenhouse").hasSuffix("[2]"))
+        }
+    }
+
     @Test("lists who may log in")
     func userList() async throws {
         try await Person.loggedIn { person in

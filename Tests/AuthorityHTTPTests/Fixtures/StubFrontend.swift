@@ -220,7 +220,8 @@ actor StubFrontend: AuthorityFrontend {
     }
 
     func board(
-        named name: String = "greenhouse", _ id: String = iid, of owner: String = "alice"
+        named name: String = "greenhouse", _ id: String = iid, of owner: String = "alice",
+        labels: [BoardLabel] = []
     ) throws(AuthorityError) -> Board {
         guard let board = InstallationID(id), let key = KeyID("a2V5LWlkLTE") else {
             throw .failed(layer: "stub", text: id)
@@ -229,7 +230,8 @@ actor StubFrontend: AuthorityFrontend {
             installation: board, name: name, owner: try user(owner), deviceKey: key,
             session: try view(board: true), lastSeen: time(60),
             status: BoardStatus(up: true, available: true, version: "0.1", since: time(2)),
-            scope: ScopeDocument(unchecked: .object(["default": .string("deny")])))
+            scope: ScopeDocument(unchecked: .object(["default": .string("deny")])),
+            labels: labels)
     }
 
     func dataRelease(

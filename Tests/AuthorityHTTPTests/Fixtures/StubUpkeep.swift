@@ -180,6 +180,31 @@ extension StubFrontend {
         return try board(named: name.description)
     }
 
+    func label(
+        _ id: InstallationID, _ labels: [BoardLabel], by caller: Caller
+    ) async throws(AuthorityError) -> Board {
+        try note("label \(id) \(labels.map(\.description).joined(separator: " "))")
+        return try board(labels: Array(labels.prefix(1)))
+    }
+
+    /// The first page of two, with the same board on each.
+    func boards(_ query: BoardQuery, by caller: Caller) async throws(AuthorityError) -> BoardPage {
+        try note("page everyone \(query.everyone) \(query.order) \(query.limit)"
+            + " \(query.search?.key ?? "-") \(query.label?.description ?? "-")"
+            + (query.after.map { " after \($0.nameKey)" } ?? ""))
+        var page = BoardPage()
+        page.entries = [BoardPage.Entry(board: try board(), attention: .offline)]
+        guard query.after == nil else { return page }
+        page.counts = BoardCounts(all: 2, online: 1, needing: [.offline: 1])
+        page.labels = BoardLabel("barn").map { [$0: 2] }
+        page.next = InstallationID(Self.iid).map { id in
+            BoardPosition(
+                attention: query.order == .attention ? .offline : nil, nameKey: "greenhouse",
+                board: id)
+        }
+        return page
+    }
+
     func timeline(
         of board: InstallationID, by caller: Caller
     ) async throws(AuthorityError) -> [TimelineEntry] {

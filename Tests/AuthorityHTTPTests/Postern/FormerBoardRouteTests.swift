@@ -134,7 +134,7 @@ final class KeptStore: DataStore {
     }
 
     func newest(
-        of board: InstallationID, owner: UserID
+        of board: InstallationID, owner: UserID, limit: Int
     ) async throws(AuthorityError) -> [NewestValue] {
         state.withLock { _ = $0.owners.insert("\(owner)") }
         return []

@@ -201,11 +201,11 @@ final class SeriesStore: DataStore {
     }
 
     func newest(
-        of board: InstallationID, owner: UserID
+        of board: InstallationID, owner: UserID, limit: Int
     ) async throws(AuthorityError) -> [NewestValue] {
         state.withLock { state in
             state.owner = owner
-            return state.values
+            return Array(state.values.prefix(limit))
         }
     }
 

@@ -78,7 +78,7 @@ final class MemoryDataStore: DataStore {
     func series(_ query: SeriesQuery) async throws(AuthorityError) -> [SeriesBucket] { [] }
 
     func newest(
-        of board: InstallationID, owner: UserID
+        of board: InstallationID, owner: UserID, limit: Int
     ) async throws(AuthorityError) -> [NewestValue] { [] }
 
     func boards(of owner: UserID) async throws(AuthorityError) -> [InstallationID] {

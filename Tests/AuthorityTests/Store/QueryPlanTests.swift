@@ -91,6 +91,25 @@ struct QueryPlanTests {
         }
     }
 
+    @Test("of a page of boards find a person's own, and what each has, by an index",
+        arguments: [BoardQuery.Order.name, .attention])
+    func boards(order: BoardQuery.Order) async throws {
+        let house = try await House()
+        let ada = try await house.login()
+        _ = try await house.provisioned(BoardDouble(), by: ada)
+        let found = try await statements(house) {
+            var query = BoardQuery()
+            query.order = order
+            _ = try await house.authority.boards(query, by: ada)
+        }.filter { $0.contains("FROM boards") }
+        #expect(found.count >= 3)
+        for sql in found {
+            for step in try await plan(sql, house) {
+                #expect(!step.hasPrefix("SCAN"), "\(sql)\n\(step)")
+            }
+        }
+    }
+
     @Test("are not held up by a count that looks up each session in its turn")
     func count() async throws {
         let house = try await House()

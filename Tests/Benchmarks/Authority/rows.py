@@ -22,8 +22,9 @@ _ROWS = f"""
     FROM generated, {_NOW};
     INSERT INTO families (id, session_id, generation, invalidated)
     SELECT family, name, 1, {{false}} FROM generated ORDER BY family;
-    INSERT INTO boards (id, name, device_key, owner, released, owned_since)
-    SELECT uuid, 'generated', token, {_USER}, {{false}}, 0 FROM generated ORDER BY uuid;
+    INSERT INTO boards (id, name, device_key, owner, released, owned_since, name_key, labels)
+    SELECT uuid, 'generated', token, {_USER}, {{false}}, 0, 'generated', ''
+    FROM generated ORDER BY uuid;
     """
 
 

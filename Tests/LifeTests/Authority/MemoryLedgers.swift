@@ -75,6 +75,15 @@ extension MemoryTransaction {
     }
     func deleteConsumer(_ id: ObjectID) -> Bool { false }
 
+    // Nobody looks at a list of boards.
+    func boards(
+        _ query: BoardQuery, of owner: UserID?, _ times: AttentionTimes
+    ) -> [RankedBoard] { [] }
+    func boardCounts(
+        _ query: BoardQuery, of owner: UserID?, _ times: AttentionTimes
+    ) -> BoardCounts { BoardCounts() }
+    func boardLabels(of owner: UserID?) -> [BoardLabel: Int] { [:] }
+
     // And nothing is announced to Home Assistant.
     func sensors(of board: InstallationID) -> [SensorID] { [] }
     func setSensors(_ sensors: [SensorID], of board: InstallationID) {}

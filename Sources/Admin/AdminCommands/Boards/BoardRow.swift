@@ -5,6 +5,8 @@ import Wire
 struct BoardRow: Sendable {
     let installation: InstallationID
     let name: String
+    /// Empty if the authority does not know labels.
+    let labels: [String]
     let owner: String
     let session: ObjectID?
     let sessionState: String?
@@ -28,6 +30,7 @@ struct BoardRow: Sendable {
     init(json: JSONObject) throws(WireError) {
         installation = try json.parsed("installationId", InstallationID.init)
         name = try json.string("name")
+        labels = try json.optional("labels") { $0.asArray }?.compactMap(\.asString) ?? []
         owner = try json.string("owner")
         session = try json.optional("sessionId") { $0.asString.flatMap(ObjectID.init) }
         sessionState = try json.optional("sessionState") { $0.asString }
@@ -53,7 +56,7 @@ struct BoardRow: Sendable {
     var json: JSONValue {
         .object([
             "installationId": .string(installation.description), "name": .string(name),
-            "owner": .string(owner),
+            "labels": .array(labels.map(JSONValue.string)), "owner": .string(owner),
             "sessionId": session.map { .string($0.description) } ?? .null,
             "sessionState": sessionState.map(JSONValue.string) ?? .null,
             "sessionExpiresAt": sessionExpiresAt.map(JSONValue.time) ?? .null,

@@ -6,9 +6,9 @@ import Wire
 struct BoardsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "boards",
-        abstract: "List boards and their open claims; show, rename, renew or release a board.",
+        abstract: "List boards and their open claims; show, label, rename, renew or release one.",
         subcommands: [
-            List.self, Show.self, Rename.self, Renew.self, Release.self, Claims.self,
+            List.self, Show.self, Rename.self, Label.self, Renew.self, Release.self, Claims.self,
             EndClaim.self, ForgetRevocation.self, Former.self, DeleteData.self,
         ], defaultSubcommand: List.self)
 
@@ -21,21 +21,27 @@ struct BoardsCommand: ParsableCommand {
 
         @OptionGroup var place: Place
         @Flag(help: "Everyone's boards; for administrators.") var everyone = false
+        @Option(help: "Only boards with this label.") var label: String?
+        @Option(help: ArgumentHelp(
+            "Only boards with this in the name, or at the beginning of the id.",
+            valueName: "text"))
+        var search: String?
 
         func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
             let client = try place.login(in: surroundings).client
-            let answer = try await client.own(.get, "/boards" + (everyone ? "?everyone=true" : ""))
-            let boards = try results(in: answer, BoardRow.init(json:))
+            let boards = try await client.boards(
+                everyone: everyone, label: label, search: search)
             if place.json { return surroundings.emit(.array(boards.map(\.json))) }
             guard !boards.isEmpty else { return surroundings.note("no boards") }
             let times = surroundings.times
             var table = TextTable(
-                "NAME", "STATUS", "SESSION", "ENDS", "LAST SEEN", "OWNER", "BOARD")
+                "NAME", "STATUS", "SESSION", "ENDS", "LAST SEEN", "LABELS", "OWNER", "BOARD")
             for board in boards {
                 table.add(
                     board.name, board.condition, board.sessionWords,
                     board.session == nil ? "" : times.show(board.shownEnd),
-                    times.show(board.lastSeen), board.owner, board.installation.description)
+                    times.show(board.lastSeen), board.labels.joined(separator: " "), board.owner,
+                    board.installation.description)
             }
             surroundings.show(table)
         }

@@ -12,12 +12,16 @@ package struct BoardRecord: Sendable {
     package var lastSeen: Timestamp?
     /// Since when this owner has it. The owner must not see older data or events.
     package var ownedSince: Timestamp
+    /// The words by which its owner groups it, sorted.
+    package var labels: [BoardLabel]
 
     package init(
         installation: InstallationID, name: String, deviceKey: [UInt8], owner: UserID,
-        released: Bool, lastSeen: Timestamp?, ownedSince: Timestamp = Timestamp(milliseconds: 0)
+        released: Bool, lastSeen: Timestamp?, ownedSince: Timestamp = Timestamp(milliseconds: 0),
+        labels: [BoardLabel] = []
     ) {
         self.ownedSince = ownedSince
+        self.labels = labels
         self.installation = installation
         self.name = name
         self.deviceKey = deviceKey
@@ -25,6 +29,10 @@ package struct BoardRecord: Sendable {
         self.released = released
         self.lastSeen = lastSeen
     }
+
+    /// The name by which boards are sorted and searched.
+    package var nameKey: String { Self.nameKey(of: name) }
+    static func nameKey(of name: String) -> String { name.lowercased() }
 }
 
 /// One claim, open or ended. A board has at most one open claim.

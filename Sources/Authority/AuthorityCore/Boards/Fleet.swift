@@ -54,7 +54,8 @@ extension Authority {
             sessionEnd: ended.map { $0.endReason ?? UnavailableReason.expired.rawValue },
             isRenewable: open == nil && ended.map { $0.isRenewable || $0.state == .active } == true,
             renewal: open.flatMap { $0.renews == nil ? nil : $0.view(at: now) },
-            warning: active?.outlook(under: rules.lifetimes)?.warning(at: now))
+            warning: active?.outlook(under: rules.lifetimes)?.warning(at: now),
+            labels: board.labels)
     }
 
     /// A board's session that is over. `active` may have passed a limit since the last sweep.
@@ -73,6 +74,7 @@ extension Authority {
         try await act(.release, by: caller) { act throws(AuthorityError) in
             var record = try act.releasable(board)
             record.released = true
+            record.labels = []
             try act.transaction.save(record)
             try act.transaction.forgetReport(of: board)
             if let active = try act.transaction.activeSession(on: board) {

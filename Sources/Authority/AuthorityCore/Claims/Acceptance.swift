@@ -110,7 +110,8 @@ extension Authority {
         try transaction.save(BoardRecord(
             installation: claim.installation, name: name, deviceKey: claim.deviceKey,
             owner: claim.claimant, released: false, lastSeen: now,
-            ownedSince: isNew ? now : old?.ownedSince ?? now))
+            ownedSince: isNew ? now : old?.ownedSince ?? now,
+            labels: isNew ? [] : old?.labels ?? []))
         for user in Set([claim.claimant, old?.owner].compactMap { $0 }) {
             try addReaderJobs(
                 of: user, on: claim.installation, lost: user != claim.claimant, transaction)

@@ -127,7 +127,7 @@ package struct NewestValue: Equatable, Sendable {
         case text(String)
     }
 
-    /// The most values of `DataStore.newest`, the newest first.
+    /// The most values of `DataStore.newest` for one board.
     package static let limit = 1000
 
     package let className: ClassName

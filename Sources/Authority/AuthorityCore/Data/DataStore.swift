@@ -22,9 +22,10 @@ package protocol DataStore: Sendable {
     /// The numbers of one field of one board, a bucket for each step of time that has any.
     func series(_ query: SeriesQuery) async throws(AuthorityError) -> [SeriesBucket]
 
-    /// The fields that a board has sent, each with its newest value, the newest first.
+    /// The fields that a board has sent, each with its newest value, the newest first; at most
+    /// `limit`.
     func newest(
-        of board: InstallationID, owner: UserID
+        of board: InstallationID, owner: UserID, limit: Int
     ) async throws(AuthorityError) -> [NewestValue]
 
     /// The boards of which this owner has records, in the order of their ids; at most
@@ -55,6 +56,13 @@ package protocol DataStore: Sendable {
 package let keptBoardLimit = 20_000
 
 extension DataStore {
+    /// At most `NewestValue.limit` of them.
+    package func newest(
+        of board: InstallationID, owner: UserID
+    ) async throws(AuthorityError) -> [NewestValue] {
+        try await newest(of: board, owner: owner, limit: NewestValue.limit)
+    }
+
     /// Nil if the object does not exist, or was deleted.
     package func object(
         _ id: RecordID, of className: ClassName, owner: UserID

@@ -30,7 +30,7 @@ extension PostgreSQLDataStore {
     }
 
     package func newest(
-        of board: InstallationID, owner: UserID
+        of board: InstallationID, owner: UserID, limit: Int
     ) async throws(AuthorityError) -> [NewestValue] {
         try await read { tables throws(AuthorityError) in
             let rows = try tables.rows("""
@@ -39,8 +39,10 @@ extension PostgreSQLDataStore {
                     s.received_at AS received_at
                 FROM data_feeds f JOIN data_series s ON s.feed = f.id
                 WHERE f.owner = $1 AND f.board = $2
-                ORDER BY s.written_at DESC, s.id LIMIT \(NewestValue.limit)
-                """, [.text(owner.description), .text(board.description)])
+                ORDER BY s.written_at DESC, s.id LIMIT $3
+                """, [
+                    .text(owner.description), .text(board.description), .integer(Int64(limit)),
+                ])
             var values: [NewestValue] = []
             for row in rows {
                 let isNumber = row["number"] != .null

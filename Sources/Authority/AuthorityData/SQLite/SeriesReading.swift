@@ -10,7 +10,7 @@ extension SQLiteDataStore {
     }
 
     package func newest(
-        of board: InstallationID, owner: UserID
+        of board: InstallationID, owner: UserID, limit: Int
     ) async throws(AuthorityError) -> [NewestValue] {
         try await read { database in
             let rows = try Row.fetchAll(
@@ -20,9 +20,9 @@ extension SQLiteDataStore {
                         s.received_at AS received_at
                     FROM feeds f CROSS JOIN series s ON s.feed = f.id
                     WHERE f.owner = ? AND f.board = ?
-                    ORDER BY s.written_at DESC, s.id LIMIT \(NewestValue.limit)
+                    ORDER BY s.written_at DESC, s.id LIMIT ?
                     """),
-                arguments: [owner.description, board.description])
+                arguments: [owner.description, board.description, limit])
             return try rows.map { row in
                 let value: NewestValue.Value
                 if let number = row["number"] as Double? { value = .number(number) }

@@ -13,7 +13,7 @@ struct BoardRoutes: Sendable {
         [
             HTTPRoute(.get, "/boards", .session(boards)),
             HTTPRoute(.get, "/boards/:iid", .session(board)),
-            HTTPRoute(.put, "/boards/:iid", .session(rename)),
+            HTTPRoute(.put, "/boards/:iid", .session(change)),
             HTTPRoute(.delete, "/boards/:iid", .session(release)),
             HTTPRoute(.get, "/boards/:iid/timeline", .session(timeline)),
             HTTPRoute(.get, "/boards/:iid/live", .session(liveData)),
@@ -22,6 +22,10 @@ struct BoardRoutes: Sendable {
     }
 
     private func boards(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
+        guard !BoardListRoute.isAsked(by: call) else {
+            return try await BoardListRoute(frontend: frontend, live: live, data: data)
+                .answer(call, by: caller)
+        }
         let boards = try await frontend.boards(by: caller, everyone: try call.everyone())
         return .results(boards.map { .object(form(of: $0)) })
     }
@@ -31,14 +35,27 @@ struct BoardRoutes: Sendable {
         return Answer(form(of: detail.board).merging(detail.extraForm) { $1 })
     }
 
-    /// `{"name": text}`.
-    private func rename(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
+    /// `{"name": text, "labels": [text]}`, one of them or both. Labels replace those before.
+    private func change(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
         let id = try id(in: call)
         let json = try call.json()
-        let name = try reading { () throws(WireError) in
-            try json.parsed("name", BoardName.init)
+        let (name, labels) = try reading { () throws(WireError) in
+            let labels = try json.optional("labels", Self.labels)
+            return (
+                labels != nil && json.members["name"] == nil
+                    ? nil : try json.parsed("name", BoardName.init), labels)
         }
-        return Answer(form(of: try await frontend.rename(id, to: name, by: caller)))
+        var board: Board?
+        if let name { board = try await frontend.rename(id, to: name, by: caller) }
+        if let labels { board = try await frontend.label(id, labels, by: caller) }
+        guard let board else { throw .noObject }
+        return Answer(form(of: board))
+    }
+
+    private static func labels(_ value: JSONValue) -> [BoardLabel]? {
+        guard let values = value.asArray, values.count <= BoardLabel.most else { return nil }
+        let labels = values.compactMap { $0.asString.flatMap(BoardLabel.init) }
+        return labels.count == values.count ? labels : nil
     }
 
     /// The board's records are deleted, unless `?keepData=true` leaves them with their owner. They

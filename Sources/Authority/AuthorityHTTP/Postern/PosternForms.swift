@@ -40,6 +40,7 @@ extension Board {
     func form(lastData: Timestamp?) -> [String: JSONValue] {
         [
             "installationId": .string(installation.description), "name": .string(name),
+            "labels": .array(labels.map { .string($0.description) }),
             "owner": .string(owner.username), "ownerId": .string(owner.objectID.description),
             "deviceKey": .string(deviceKey.description),
             "sessionId": .optional(session?.session.objectID),

@@ -120,12 +120,19 @@ extension Schema {
     ]
 
     private static let boards = [
+        // Labels have a space before and after each; none is an empty text.
         Table(
             name: "boards",
             columns: [
                 .text("id"), .text("name"), .bytes("device_key"), .text("owner", of: "users"),
                 .truth("released"), .integer("last_seen").optional, .integer("owned_since"),
-            ], key: ["id"], indexes: [.on("owner", "boards_of_owner")], fillFactor: 70),
+                .text("name_key"), .text("labels"),
+            ], key: ["id"],
+            indexes: [
+                .on("owner, name_key, id", "boards_of_owner"),
+                .on("name_key, id", "boards_by_name"),
+                .on("owner, labels", "labels_of_owner", where: "labels <> ''"),
+            ], fillFactor: 70),
         Table(
             name: "statuses", columns: [.text("installation_id"), .text("status")],
             key: ["installation_id"], fillFactor: 70),

@@ -49,16 +49,18 @@ extension StoreTransaction {
     func save(_ board: BoardRecord) throws(AuthorityError) {
         try run(
             """
-            INSERT INTO boards (id, name, device_key, owner, released, last_seen, owned_since)
-            VALUES (?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO boards (id, name, device_key, owner, released, last_seen, owned_since,
+                name_key, labels)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
             ON CONFLICT (id) DO UPDATE SET
                 name = excluded.name, device_key = excluded.device_key, owner = excluded.owner,
                 released = excluded.released, last_seen = excluded.last_seen,
-                owned_since = excluded.owned_since
+                owned_since = excluded.owned_since, name_key = excluded.name_key,
+                labels = excluded.labels
             """,
             [board.installation.description, board.name, board.deviceKey,
              board.owner.description, board.released, board.lastSeen?.milliseconds,
-             board.ownedSince.milliseconds])
+             board.ownedSince.milliseconds, board.nameKey, Self.text(of: board.labels)])
     }
 
     func setStatus(
@@ -167,11 +169,12 @@ extension StoreTransaction {
 
     private static var queriesOfTrip: Int { 128 }
 
-    private func readBoard(_ row: SQLRow) throws(AuthorityError) -> BoardRecord {
+    func readBoard(_ row: SQLRow) throws(AuthorityError) -> BoardRecord {
         BoardRecord(
             installation: try row.parsed("id", InstallationID.init),
             name: try row.value("name"), deviceKey: try row.bytes("device_key"),
             owner: try row.parsed("owner", UserID.init), released: try row.value("released"),
-            lastSeen: try row.optionalTime("last_seen"), ownedSince: try row.time("owned_since"))
+            lastSeen: try row.optionalTime("last_seen"), ownedSince: try row.time("owned_since"),
+            labels: try labels(in: row))
     }
 }

@@ -1,0 +1,67 @@
+import ArgumentParser
+import Sessions
+import Wire
+
+extension BoardsCommand {
+    struct Label: Verb {
+        static let configuration = CommandConfiguration(
+            commandName: "label", abstract: "Set the labels by which boards are grouped.",
+            discussion: """
+                A label has 1 to 32 of [a-z0-9._-]. A board has at most 8. They replace the labels \
+                that the board had. `postern boards list --label LABEL` lists a group.
+                """)
+
+        @OptionGroup var place: Place
+        @Argument(help: BoardsCommand.boardHelp, completion: .boards) var board: String
+        @Argument(help: ArgumentHelp("The labels, such as barn north.", valueName: "label"))
+        var labels: [String] = []
+        @Flag(help: "Remove all labels.") var none = false
+
+        func validate() throws {
+            guard labels.isEmpty == none else {
+                throw ValidationError("name the labels, or --none to remove all")
+            }
+        }
+
+        func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
+            let client = try place.login(in: surroundings).client
+            let board = try await client.board(named: board)
+            let answer = try await client.own(
+                .put, "/boards/\(board.id)", ["labels": .array(labels.map(JSONValue.string))])
+            let row = try decoding { () throws(WireError) in try BoardRow(json: answer) }
+            let words = row.labels.isEmpty ? "no labels" : row.labels.joined(separator: ", ")
+            surroundings.step(true, "\(board) has \(Printable.line(words))")
+            if place.json { surroundings.emit(row.json) }
+        }
+    }
+}
+
+extension AuthorityClient {
+    /// All boards, or those with the label and the part of a name, page by page.
+    func boards(
+        everyone: Bool, label: String?, search: String?
+    ) async throws(CommandFailure) -> [BoardRow] {
+        guard label != nil || search != nil else {
+            return try results(
+                in: try await own(.get, "/boards" + (everyone ? "?everyone=true" : "")),
+                BoardRow.init(json:))
+        }
+        var query = "sort=name&limit=200&everyone=\(everyone)"
+        if let label { query += "&label=\(PercentEncoding.encode(label))" }
+        if let search { query += "&search=\(PercentEncoding.encode(search))" }
+        var boards: [BoardRow] = []
+        var cursor: String?
+        repeat {
+            let answer = try await own(
+                .get, "/boards?\(query)" + (cursor.map { "&cursor=\($0)" } ?? ""))
+            let page = try results(in: answer, BoardRow.init(json:))
+            boards += page
+            let next = try decoding { () throws(WireError) in
+                try answer.optional("next") { $0.asString }
+            }
+            guard !page.isEmpty, next != cursor else { break }
+            cursor = next.map(PercentEncoding.encode)
+        } while cursor != nil
+        return boards
+    }
+}
