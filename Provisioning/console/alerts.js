@@ -5,6 +5,8 @@ import { get, me } from "./api.js";
 import { button, h, renew } from "./dom.js";
 import { when } from "./time.js";
 
+// With many boards there may be many. The list of boards begins with theirs.
+const most = 10;
 // A change of a board may be a change of its alerts, and the authority looks once a minute.
 const rest = 5000;
 
@@ -23,7 +25,8 @@ export function openAlerts(query) {
       const { results } = await get(`/alerts?${query()}`);
       if (isClosed) return;
       node.hidden = !results.length;
-      renew(list, results.map(alert => row(alert, load)));
+      renew(list, results.slice(0, most).map(alert => row(alert, load)), results.length > most
+        && h("li", null, `${results.length - most} more: their boards come first in the list.`));
     } catch { /* The next event loads it again; the page itself shows the error. */ }
   }
 

@@ -8,6 +8,7 @@ import { button, empty, facts, failure, fill, h, icon, pill, renew } from "./dom
 import { explainForm } from "./explain.js";
 import { bringUp, noMinutes, putMinute } from "./live.js";
 import { readings } from "./readings.js";
+import { labelBoards } from "./several.js";
 import { nowMs, when } from "./time.js";
 import {
   arrivalWords, boardState, count, endWords, eventWords, number, ruleWords, sessionState, shownEnd,
@@ -99,6 +100,7 @@ export function boardPage(id, go) {
         latestEnd: board.sessionLatestEnd ?? null,
       }, load),
       button("Rename", () => acts.renameBoard(board, load), { id: "rename" }),
+      button("Label", () => labelBoards([board], load), { id: "label" }),
       h("details", { id: "ends" }, h("summary", null, "Sign out or release"),
         h("div", { class: "actions" },
           board.sessionState === "active" && button("Sign out",
@@ -193,6 +195,7 @@ function boardFacts(board, arrival) {
     arrivalWords(arrival)]],
     ["Refused", board.refused ? `${count(board.refused, "write")} since it started` : null],
     ["Lost", board.gaps ? `${count(board.gaps, "message")}, announced` : null],
+    ["Labels", board.labels.join(", ")],
   ]), h("details", { id: "about" }, h("summary", null, "About this board"), facts([
     ["Version", board.version], ["Owner", board.owner],
     ["Device key", h("code", null, board.deviceKey)],

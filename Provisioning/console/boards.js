@@ -1,64 +1,178 @@
-// All boards, and the state of each.
+// The list of boards: searched, sorted and cut by the authority, page by page.
 
 import { openAlerts } from "./alerts.js";
 import { get, me } from "./api.js";
-import { battery } from "./charts.js";
-import { empty, facts, fill, h, icon, pill, renew } from "./dom.js";
+import { boardCard } from "./card.js";
+import { button, empty, failure, field, fill, h, icon, say } from "./dom.js";
 import { formerBoards } from "./former.js";
-import { bringUp, noMinutes, putMinute } from "./live.js";
-import { loader } from "./loader.js";
-import { nowMs, when } from "./time.js";
-import { boardState, count, number, sessionState, shownEnd } from "./words.js";
+import { selection } from "./several.js";
+import { count, number } from "./words.js";
+
+const pageSize = 40, mostAtOnce = 200, typing = 250, recountAfter = 2000;
+// The choices stay while the user looks at a board and comes back.
+let kept = {};
 
 /** `relisten` starts to listen again, with the page's new `query`. */
 export function boardsPage(relisten) {
   const cards = new Map();
+  if (kept.user !== me.user.objectId) kept = { user: me.user.objectId };
+  let next = null, counts = null, asking = 0, isBusy = false, typed = 0, recounting = 0;
   const place = h("div", { class: "grid", "aria-busy": "true" },
     h("p", { class: "loading" }, "Loading boards…"));
-  const total = h("p", { class: "lead" }, " ");
+  const total = h("p", { class: "lead", role: "status" }, " ");
   const everyone = h("input", { type: "checkbox", id: "everyone", onchange() {
     page.query = query();
     relisten();
-    load();
+    again();
     alerts.load();
   } });
+  const search = h("input", { type: "search", id: "search", value: kept.search ?? "",
+    maxlength: 64, autocomplete: "off", spellcheck: "false", oninput() {
+      clearTimeout(typed);
+      typed = setTimeout(again, typing);
+    } });
+  const label = h("select", { id: "label", onchange: again });
+  const labelField = field("Label", label);
+  labelField.hidden = true;
   const query = () => (everyone.checked ? "everyone=true" : "");
   const alerts = openAlerts(query), former = formerBoards();
+  const picked = selection(cards, later);
+  const further = button("Show more boards", () => more(true), { id: "more", class: "wide" });
+  further.hidden = true;
+  const watch = new IntersectionObserver(seen => {
+    if (seen.some(entry => entry.isIntersecting)) more(false);
+  }, { rootMargin: "800px" });
   const node = h("div", null,
     h("div", { class: "title" }, h("h1", { tabindex: "-1" }, "Boards"),
       h("a", { class: "button primary", href: "claim" }, icon("plus"), "Pair a board")),
     h("div", { class: "row" }, total, me.user.isAdministrator
       && h("label", { class: "check" }, everyone, "Everyone's boards")),
-    alerts.node, place, former.node);
+    h("div", { class: "finder", role: "search" }, field("Search", search), labelField,
+      picked.toggle),
+    alerts.node, picked.bar, place, further, former.node);
 
-  const load = loader(place, async () => {
-    const [list, live] = await Promise.all([get(`/boards?${query()}`), get(`/live?${query()}`)]);
-    const known = new Map(live.boards.map(b => [b.installationId, b]));
-    cards.clear();
-    for (const board of list.results) add(board, known.get(board.installationId));
-    return all();
-  }, fill);
-
-  function add(board, live) {
-    cards.set(board.installationId,
-      card(board, live?.minutes ?? noMinutes(nowMs()), live?.arrival));
+  function choice(members) {
+    const all = new URLSearchParams(members);
+    if (everyone.checked) all.set("everyone", true);
+    if (kept.search) all.set("search", kept.search);
+    if (kept.label) all.set("label", kept.label);
+    return `/boards?${all}`;
   }
 
-  function all() {
-    countOnline();
-    if (!cards.size) {
-      return empty("No board is paired yet",
-        "On the board, run postern-agent pair and point this phone's camera at the code.",
-        h("a", { class: "button", href: "claim" }, "Pair a board"));
+  /** Begins the list again, because the choices changed. */
+  function again() {
+    clearTimeout(typed);
+    kept = { ...kept, search: search.value.trim(), label: label.value };
+    picked.clear();
+    load(pageSize);
+  }
+
+  async function load(limit = Math.min(Math.max(cards.size, pageSize), mostAtOnce)) {
+    const asked = ++asking;
+    try {
+      const answer = await get(choice({ live: true, limit }));
+      if (asked !== asking) return;
+      cards.clear();
+      counts = answer.counts;
+      showLabels(answer.labels);
+      answer.results.forEach(add);
+      fill(place, cards.size ? [...cards.values()].map(c => c.node) : nothing());
+      ended(answer.next);
+    } catch (error) {
+      if (asked !== asking) return;
+      cards.clear();
+      counts = null;
+      if (me) fill(place, failure(error.message, () => load()));
+      ended(null);
     }
-    const sorted = [...cards.values()].sort((a, b) => a.board.name.localeCompare(b.board.name));
-    return sorted.map(c => c.node);
+    showCounts();
+    place.removeAttribute("aria-busy");
   }
 
-  function countOnline() {
-    const online = [...cards.values()].filter(c => c.board.status === "up").length;
-    total.textContent = cards.size ? `${number(online)} of ${number(cards.size)} online`
-      : "None yet";
+  async function more(isAsked) {
+    if (!next || isBusy) return;
+    const asked = asking;
+    isBusy = true;
+    try {
+      const answer = await get(choice({ live: true, limit: pageSize, cursor: next }));
+      if (asked !== asking) return;
+      // A board whose state changed meanwhile may come twice.
+      const fresh = answer.results.filter(b => !cards.has(b.installationId)).map(add);
+      place.append(...fresh.map(c => c.node));
+      if (isAsked) fresh[0]?.focus();
+      ended(answer.next);
+    } catch (error) {
+      // No further page by itself: the button is there to try again.
+      watch.disconnect();
+      say(error.message);
+    } finally {
+      isBusy = false;
+    }
+  }
+
+  function ended(cursor) {
+    next = cursor;
+    further.hidden = !next;
+    watch.disconnect();
+    if (next) watch.observe(further);
+  }
+
+  function add(board) {
+    const card = boardCard(board, picked);
+    cards.set(board.installationId, card);
+    return card;
+  }
+
+  function nothing() {
+    if (kept.search || kept.label) {
+      return empty("No board matches", "Search by a part of the name, or the beginning of the id.");
+    }
+    return empty("No board is paired yet",
+      "On the board, run postern-agent pair and point this phone's camera at the code.",
+      h("a", { class: "button", href: "claim" }, "Pair a board"));
+  }
+
+  function showLabels(all) {
+    if (kept.label && !all.some(l => l.label === kept.label)) {
+      all = [...all, { label: kept.label, count: 0 }];
+    }
+    labelField.hidden = !all.length;
+    fill(label, h("option", { value: "" }, "All"), all.map(l => h("option",
+      { value: l.label, selected: l.label === kept.label }, `${l.label} (${number(l.count)})`)));
+  }
+
+  function showCounts() {
+    picked.toggle.hidden = !cards.size;
+    if (!counts) total.textContent = " ";
+    else if (kept.search || kept.label) {
+      total.textContent = `${count(counts.all, "board")} found, ${number(counts.online)} online`;
+    } else {
+      total.textContent = counts.all
+        ? `${number(counts.online)} of ${number(counts.all)} online` : "None yet";
+    }
+  }
+
+  /** Whether all boards are shown. */
+  function isWhole() { return counts && !next && !kept.search && !kept.label; }
+
+  function later() {
+    if (isWhole()) {
+      const boards = [...cards.values()].map(c => c.board);
+      counts = { all: boards.length, online: boards.filter(b => b.status === "up").length };
+      showCounts();
+    } else recounting ||= setTimeout(recount, recountAfter);
+  }
+
+  // Many boards may change at once: their numbers are asked for together.
+  async function recount() {
+    recounting = 0;
+    const asked = asking;
+    try {
+      const answer = await get(choice({ limit: 1 }));
+      if (asked !== asking) return;
+      counts = answer.counts;
+      showCounts();
+    } catch { /* The next event asks again. */ }
   }
 
   function event(name, data) {
@@ -69,14 +183,21 @@ export function boardsPage(relisten) {
     if (!everyone.checked && data.ownerId !== me.user.objectId) return;
     const known = cards.get(data.installationId);
     if (known) known.update(data);
-    else add(data), fill(place, all());
-    countOnline();
+    else if (isWhole()) {
+      if (!cards.size) fill(place);
+      place.append(add(data).node);
+    }
+    later();
   }
 
   const timer = setInterval(() => { for (const c of cards.values()) c.tick(); }, 5000);
   const page = { title: "Boards", node, event, query: "", close };
   function close() {
+    asking++;
     clearInterval(timer);
+    clearTimeout(typed);
+    clearTimeout(recounting);
+    watch.disconnect();
     alerts.close();
   }
 
@@ -84,47 +205,4 @@ export function boardsPage(relisten) {
   alerts.load();
   former.load();
   return page;
-}
-
-function card(board, minutes, arrival) {
-  const state = h("span"), words = h("div"), charts = battery();
-  const id = board.installationId;
-  const link = h("a", { href: `#/boards/${id}`, id: `b-${id}` });
-  const node = h("article", { class: "card board" },
-    h("div", { class: "head" }, h("h2", null, link), state), words, charts);
-  const self = { node, board, update, minute, tick };
-
-  function update(next) {
-    self.board = next;
-    minutes.queue[59] = next.queue ?? minutes.queue[59];
-    charts.draw(minutes);
-    link.textContent = next.name || "Unnamed board";
-    renew(state, pill(...boardState(next)));
-    const [, session] = sessionState(next.sessionState ?? next.sessionEnd);
-    renew(words, facts([
-      ["Session", [session, next.renewal && ", a renewal waits for the board",
-        shownEnd(next) && [", ends ", when(shownEnd(next))]]],
-      ["Last data", next.lastDataMs ? when(next.lastDataMs / 1000) : "none recently"],
-      arrival?.missing > 0 && ["Arrived",
-        pill("bad", `${count(arrival.missing, "message")} missing`)],
-      next.ownerId === me?.user.objectId ? null : ["Owner", next.owner],
-    ]));
-  }
-
-  function minute(event) {
-    putMinute(minutes, event);
-    charts.draw(minutes);
-    arrival = event.arrival ?? arrival;
-    if (event.messages > 0) {
-      const latest = Math.min(nowMs(), event.startMs + 60000);
-      self.board.lastDataMs = Math.max(self.board.lastDataMs ?? 0, latest);
-    }
-    update(self.board);
-  }
-
-  function tick() { if (bringUp(minutes, nowMs())) charts.draw(minutes); }
-
-  bringUp(minutes, nowMs());
-  update(board);
-  return self;
 }

@@ -105,6 +105,7 @@ const log = {
   "revocation.forgotten": "Stopped waiting for the board's answer to a revocation",
   "identity.shared": "Another machine uses the board's identity",
   "board.renew": "Renewal started", "board.released": "Board released", "board.renamed": "Board renamed",
+  "board.labeled": "Board labeled",
   "data.deleted": "Data of a former board deleted", "role.made": "Role made",
   "role.changed": "Role changed", "role.deleted": "Role deleted", "keys.rotated": "Keys rotated",
   "consumer.added": "Consumer added", "consumer.removed": "Consumer removed",

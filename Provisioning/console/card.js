@@ -1,0 +1,70 @@
+// One board in the list.
+
+import { me } from "./api.js";
+import { battery } from "./charts.js";
+import { facts, h, pill, renew } from "./dom.js";
+import { bringUp, noMinutes, putMinute } from "./live.js";
+import { nowMs, when } from "./time.js";
+import { boardState, count, number, sessionState, shownEnd } from "./words.js";
+
+/** `picked` says whether boards can be selected, and which are. */
+export function boardCard(board, picked) {
+  const state = h("span"), words = h("div"), charts = battery(), pick = h("div");
+  const id = board.installationId, { live } = board;
+  const minutes = live?.minutes ?? noMinutes(nowMs()), newest = live?.newest ?? [];
+  let arrival = live?.arrival;
+  const link = h("a", { href: `#/boards/${id}`, id: `b-${id}` });
+  const node = h("article", { class: "card board" },
+    h("div", { class: "head" }, h("h2", null, link), state), pick, words, charts);
+  const self = { node, board, update, minute, tick, offer, focus: () => link.focus() };
+
+  function update(next) {
+    self.board = next;
+    minutes.queue[59] = next.queue ?? minutes.queue[59];
+    charts.draw(minutes);
+    link.textContent = next.name || "Unnamed board";
+    renew(state, pill(...boardState(next)));
+    const [, session] = sessionState(next.sessionState ?? next.sessionEnd);
+    renew(words, facts([
+      ["Session", [session, next.renewal && ", a renewal waits for the board",
+        shownEnd(next) && [", ends ", when(shownEnd(next))]]],
+      ["Last data", next.lastDataMs ? when(next.lastDataMs / 1000) : "none recently"],
+      newest.length > 0 && ["Reading", [newest.map(reading).join(", "), " · ",
+        when(newest[0].writtenMs / 1000)]],
+      arrival?.missing > 0 && ["Arrived",
+        pill("bad", `${count(arrival.missing, "message")} missing`)],
+      next.labels?.length > 0 && ["Labels", next.labels.join(", ")],
+      next.ownerId === me?.user.objectId ? null : ["Owner", next.owner],
+    ]));
+  }
+
+  function minute(event) {
+    putMinute(minutes, event);
+    charts.draw(minutes);
+    arrival = event.arrival ?? arrival;
+    if (event.messages > 0) {
+      const latest = Math.min(nowMs(), event.startMs + 60000);
+      self.board.lastDataMs = Math.max(self.board.lastDataMs ?? 0, latest);
+    }
+    update(self.board);
+  }
+
+  function tick() { if (bringUp(minutes, nowMs())) charts.draw(minutes); }
+
+  /** Shows the box to select the board, or hides it. */
+  function offer() {
+    renew(pick, picked.isOn() && h("label", { class: "check pick" }, h("input", {
+      type: "checkbox", checked: picked.has(id), id: `pick-${id}`,
+      onchange: event => picked.set(id, event.target.checked),
+    }), h("span", null, "Select", h("span", { class: "hidden" }, ` ${self.board.name}`))));
+  }
+
+  bringUp(minutes, nowMs());
+  update(board);
+  offer();
+  return self;
+}
+
+function reading({ field, number: value, text }) {
+  return `${field} ${value === undefined ? text.slice(0, 40) : number(value)}`;
+}
