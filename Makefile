@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help deps build sdk-arm64 test-arm64 debug deb release wheel docs demo try venv test test-all bench-gate bench \
-	bench-authority bench-data bench-data-path fleet kills torture powercut fuzz screenshot clean
+	bench-authority bench-data bench-data-path fleet kills torture powercut fuzz screenshot icons clean
 .ONESHELL:
 .SILENT:
 
@@ -83,6 +83,7 @@ help:
 	make test-arm64   unit tests, the demo and power cuts of the arm64 programs, in qemu
 	make deps         install the missing Debian packages
 	make screenshot   make the README's picture of the console with the browser tests
+	make icons        make the page's icons from its icon.svg
 	make venv         make a Python environment for the tests in Python
 	make clean        remove all build results
 	TEXT
@@ -203,6 +204,18 @@ screenshot: debug venv
 	$(call heading,"the picture of the page")
 	POSTERN_SCREENSHOTS=Provisioning/images POSTERN_BIN="$(DEBUG_BIN)" \
 		exec $(VENV)/bin/python -m pytest -q -p no:cacheprovider Tests/Browser/test_picture.py
+
+# An icon that a system cuts to its own shape has no corners, and room around the picture.
+icons: PACKAGES := librsvg2-bin pngquant
+icons: deps
+	cd Provisioning/console
+	whole=$$(sed -e 's/ rx="14"//' -e 's/<path/<g transform="translate(5.6 5.6) scale(.825)">&/' \
+		-e 's:</svg>:</g>&:' icon.svg)
+	for width in 192 512; do
+		rsvg-convert -w $$width icon.svg | pngquant --strip 8 - > icon-$$width.png
+	done
+	rsvg-convert -w 512 <<< "$$whole" | pngquant --strip 8 - > icon-maskable.png
+	rsvg-convert -w 180 <<< "$$whole" | pngquant --strip 8 - > icon-touch.png
 
 # A load in C, a certificate, and the size of a stripped program.
 bench: PACKAGES += gcc libc6-dev openssl binutils
