@@ -10,6 +10,7 @@ export class Refused extends Error {
     this.status = status;
     this.code = body?.code ?? 0;
     this.name = body?.name ?? "refused";
+    this.isAway = !status || status >= 500;
   }
 }
 
@@ -25,11 +26,15 @@ export let me = null;
 const watchers = new Set();
 /** Calls `then` when the session has ended. */
 export function onOver(then) { watchers.add(then); }
+let gone = () => {};
+/** Calls `then` when it is certain that nobody is logged in. */
+export function onNobody(then) { gone = then; }
 
 /** Records that the session has ended: nobody is logged in any more. */
 export function over() {
   if (!me) return;
   me = null;
+  gone();
   for (const then of watchers) then();
 }
 
@@ -73,7 +78,15 @@ async function json(method, path, body) {
   }
 }
 
-export const get = path => json("GET", path);
+let noted = () => {};
+/** Calls `then` with the path and the answer of each GET that succeeded. */
+export function onAnswer(then) { noted = then; }
+
+export async function get(path) {
+  const answer = await json("GET", path);
+  noted(path, answer);
+  return answer;
+}
 export const post = (path, body = {}) => json("POST", path, body);
 export const put = (path, body) => json("PUT", path, body);
 export const remove = path => json("DELETE", path);
@@ -87,6 +100,7 @@ export async function begin() {
   } catch (error) {
     if (![206, 209].includes(error.code) && ![401, 403].includes(error.status)) throw error;
     me = null;
+    gone();
   }
 }
 

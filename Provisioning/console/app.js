@@ -3,6 +3,7 @@
 import { setPassword } from "./acts.js";
 import { begin, info, logOut, me, onConfirmation, onOver } from "./api.js";
 import { auditPage } from "./audit.js";
+import { isAway, showAway } from "./away.js";
 import { confirmation } from "./confirm.js";
 import { consumersPage } from "./consumers.js";
 import { ask } from "./dialog.js";
@@ -10,6 +11,7 @@ import { boardPage } from "./board.js";
 import { boardsPage } from "./boards.js";
 import { button, failure, fill, h, icon, say } from "./dom.js";
 import { formerPage } from "./former.js";
+import { keepPage, noteEvent } from "./keep.js";
 import { listen } from "./live.js";
 import { focusLogin, loginPage } from "./login.js";
 import { passkeysPage } from "./passkeys.js";
@@ -26,13 +28,22 @@ const areas = [
 let frame = null, page = null, stop = null, wasOver = false;
 
 async function start() {
+  let isWaiting = true;
+  const timer = setTimeout(() => showAway(app, start, () => isWaiting), 4000);
   try {
     await begin();
   } catch (error) {
+    if (error.isAway && await showAway(app, start)) return;
     fill(app, h("main", { class: "login" }, h("h1", null, "Postern"),
       failure(error.message, start)));
     return;
+  } finally {
+    isWaiting = false;
+    clearTimeout(timer);
   }
+  // What was shown may be of an older version.
+  if (isAway()) return location.reload();
+  keepPage();
   if (me) enter();
   else showLogin();
 }
@@ -150,7 +161,10 @@ function route(isMove) {
 function hear() {
   stop?.();
   const shown = page;
-  stop = listen(page.query, (name, data) => { if (page === shown) page.event(name, data ?? {}); },
+  stop = listen(page.query, (name, data) => {
+    noteEvent(name, data);
+    if (page === shown) page.event(name, data ?? {});
+  },
     state => {
       showLive(state);
       if (page === shown) page.state?.(state);

@@ -2,6 +2,7 @@
 // The claim is removed from the address at once and kept in memory; only the authority gets it.
 
 import { begin, get, info, logOut, me, onOver, post } from "./api.js";
+import "./keep.js";
 import { isFor, parseClaim } from "./claimurl.js";
 import { ask } from "./dialog.js";
 import { button, choice, field, fill, h, icon } from "./dom.js";

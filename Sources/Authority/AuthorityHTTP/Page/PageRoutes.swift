@@ -13,6 +13,7 @@ struct PageRoutes: Sendable {
             HTTPRoute(.get, "/", .open(index)),
             HTTPRoute(.get, "/claim", .open(claim)),
             HTTPRoute(.get, "/console/:file", .open(file)),
+            HTTPRoute(.get, "/worker.js", .open(worker)),
             HTTPRoute(
                 .post, "/postern/v1/console/login", bodyLimit: HTTPRoute.tokenBody,
                 .application(login)
@@ -27,6 +28,11 @@ struct PageRoutes: Sendable {
 
     private func file(_ call: Call) throws(AuthorityError) -> Answer {
         try page(try call.parameter("file") { $0 }, call)
+    }
+
+    /// A service worker controls the addresses below its own.
+    private func worker(_ call: Call) throws(AuthorityError) -> Answer {
+        try page(StaticFiles.worker, call)
     }
 
     private func page(_ name: String, _ call: Call) throws(AuthorityError) -> Answer {

@@ -1,5 +1,8 @@
+import Cryptography
 import Foundation
 import HTTPTypes
+import Sessions
+import Wire
 
 /// The files of the console's page, read once. No other file is served.
 package struct StaticFiles: Sendable {
@@ -31,8 +34,8 @@ package struct StaticFiles: Sendable {
 
     /// Reads the files of known types in a folder and its subfolders.
     ///
-    /// - Throws: the file system's error, or `StaticFilesError` if the folder has no `index.html`
-    ///   or `claim.html`, or if its files have more than `limit` bytes.
+    /// - Throws: the file system's error, `StaticFilesError` if the folder has no `index.html` or
+    ///   `claim.html` or if its files have more than `limit` bytes, or OpenSSL's error.
     package init(folder: String) throws {
         let root = URL(fileURLWithPath: folder, isDirectory: true).standardizedFileURL
         guard let paths = FileManager.default.enumerator(atPath: root.path) else {
@@ -50,10 +53,37 @@ package struct StaticFiles: Sendable {
         guard files["index.html"] != nil, files["claim.html"] != nil else {
             throw StaticFilesError.missing(folder)
         }
+        if let worker = files[Self.worker] {
+            let bytes = try Self.firstLine(files) + worker.bytes
+            files[Self.worker] = File(bytes: bytes, type: worker.type, tag: Self.tag(bytes))
+        }
         self.files = files
     }
 
     subscript(_ path: String) -> File? { files[path] }
+
+    /// The page's service worker.
+    static let worker = "worker.js"
+
+    /// The first line of the service worker. It names the files that the browser keeps, with their
+    /// digests, so that it never mixes two versions, and takes over each change of a file.
+    ///
+    /// Source: W3C Subresource Integrity §3.5; W3C Service Workers, "Update".
+    private static func firstLine(_ files: [String: File]) throws -> [UInt8] {
+        let kept = files.keys.sorted().filter { path in
+            !path.contains("/") && !path.hasSuffix(".png") && ![worker, "claim.html"].contains(path)
+        }
+        let list = JSONValue.array(try kept.map { path in
+            let digest = try SHA256.digest(files[path]?.bytes ?? [])
+            return .array([
+                .string(path == "index.html" ? "" : "console/\(path)"),
+                .string("sha256-" + Data(digest).base64EncodedString()),
+            ])
+        })
+        let version = Base64URL.encode(try SHA256.digest(list.bytes))
+        let page = JSONValue.object(["version": .string(version), "files": list])
+        return Array("const page = ".utf8) + page.bytes + Array(";\n".utf8)
+    }
 
     /// FNV-1a, 64 bits. It distinguishes versions of our own files and has no security purpose.
     private static func tag(_ bytes: [UInt8]) -> String {
@@ -78,13 +108,14 @@ package enum StaticFilesError: Error, CustomStringConvertible {
 
 extension StaticFiles {
     /// Scripts and styles only from this server, none inline. Requests only to this server. No
-    /// framing. No string becomes markup or script (Trusted Types).
+    /// framing. No string becomes markup or script (Trusted Types); the one exception is the
+    /// address of the service worker.
     ///
     /// Source: W3C Content Security Policy 3; W3C Trusted Types.
     static let policy = [
         "default-src 'none'", "script-src 'self'", "style-src 'self'",
         "img-src 'self' blob: data:", "connect-src 'self'", "manifest-src 'self'",
-        "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
-        "require-trusted-types-for 'script'", "trusted-types 'none'",
+        "worker-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'", "trusted-types worker",
     ].joined(separator: "; ")
 }

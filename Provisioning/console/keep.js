@@ -1,0 +1,131 @@
+// What the browser keeps for a time when the authority is away: the page's files, and the last
+// known boards of the person who is logged in, until they log out. Of a board only the members
+// that are named here are kept: no token, no claim.
+
+import { get, info, me, onAnswer, onNobody } from "./api.js";
+import { nowMs } from "./time.js";
+
+const place = "known", key = new URL("known", import.meta.url).href;
+const members = ["installationId", "name", "status", "statusSince", "sessionAvailable",
+  "sessionState", "sessionEnd", "lastDataMs"];
+const mostBoards = 100, mostReadings = 12, longestText = 80;
+const rest = 10000, readingsRest = 600000, boardsRead = 12;
+const longest = 30 * 86400000;
+
+/** Browsers keep files only for HTTPS and loopback. */
+const canKeep = "caches" in globalThis && "serviceWorker" in navigator;
+let known = null, timer = 0, readAt = 0, work = Promise.resolve();
+
+/** Has the browser keep the page's files. */
+export function keepPage() {
+  if (!canKeep) return;
+  const worker = new URL("../worker.js", import.meta.url).href;
+  const policy = globalThis.trustedTypes?.createPolicy("worker", { createScriptURL: () => worker });
+  navigator.serviceWorker.register(policy ? policy.createScriptURL("") : worker).catch(() => {});
+}
+
+/** The last known boards; null if there are none that may be shown. */
+export async function lastKnown() {
+  if (!canKeep) return null;
+  await work;
+  try {
+    const found = await (await (await caches.open(place)).match(key))?.json();
+    const isOver = !found || found.endsMs && found.endsMs < Date.now()
+      || !(Math.abs(Date.now() - found.atMs) < longest);
+    if (found && isOver) forget();
+    return isOver ? null : found;
+  } catch {
+    return null;
+  }
+}
+
+/** Keeps what an event of the authority says of a board. */
+export function noteEvent(name, data) {
+  if (name !== "board" || !owned()) return;
+  if (data.ownerId === me.user.objectId) put(data);
+}
+
+function owned() {
+  if (!canKeep || !me) return false;
+  if (known?.user !== me.user.objectId) known = { user: me.user.objectId, boards: {} };
+  return true;
+}
+
+function note(path, answer) {
+  if (!path.startsWith("/boards") || !owned()) return;
+  const [, id] = /^\/boards\/([^/]+)\/newest$/.exec(path) ?? [];
+  if (id) return putReadings(id, answer.results);
+  if (!/^\/boards(\?|$)/.test(path)) return;
+  const query = new URLSearchParams(path.split("?")[1]);
+  const isPart = ["cursor", "search", "label", "everyone"].some(name => query.get(name));
+  // A list from its beginning: what is not in it is forgotten.
+  if (!isPart && query.get("limit") !== "1") {
+    const before = known.boards;
+    known.boards = {};
+    for (const { installationId: id } of answer.results.slice(0, mostBoards)) {
+      known.boards[id] = before[id];
+    }
+  }
+  for (const board of answer.results) if (board.ownerId === me.user.objectId) put(board);
+  save();
+  readBoards();
+}
+
+function put(board) {
+  const old = known.boards[board.installationId];
+  const isFull = Object.values(known.boards).filter(Boolean).length >= mostBoards;
+  if (!old && isFull) return;
+  const picked = Object.fromEntries(members.map(m => [m, board[m] ?? null]));
+  known.boards[board.installationId] = { ...picked, readings: old?.readings ?? [] };
+  save();
+}
+
+function putReadings(id, results) {
+  const board = known.boards[id];
+  if (!board) return;
+  board.readings = results.slice(0, mostReadings).map(r => ({
+    field: r.field, number: r.number ?? null, text: r.text?.slice(0, longestText) ?? null,
+    writtenMs: r.writtenMs,
+  }));
+  save();
+}
+
+/** Reads the values of the first boards, one after another, at most once in ten minutes. */
+async function readBoards() {
+  if (Date.now() - readAt < readingsRest || document.hidden) return;
+  readAt = Date.now();
+  for (const id of Object.keys(known.boards).slice(0, boardsRead)) {
+    if (!me) return;
+    await get(`/boards/${encodeURIComponent(id)}/newest`).catch(() => null);
+  }
+}
+
+function save() {
+  timer ||= setTimeout(write, known.atMs ? rest : 1000);
+}
+
+function write() {
+  timer = 0;
+  if (!me || known?.user !== me.user.objectId) return;
+  known.atMs = nowMs();
+  const text = JSON.stringify({
+    ...known, username: me.user.username, authority: info.name,
+    endsMs: Date.parse(me.session.expiresAt?.iso ?? "") || null,
+    boards: Object.values(known.boards).filter(Boolean),
+  });
+  then(async () => {
+    if (me) await (await caches.open(place)).put(key, new Response(text));
+  });
+}
+
+/** Deletes the last known boards. */
+function forget() {
+  clearTimeout(timer);
+  [known, timer, readAt] = [null, 0, 0];
+  if (canKeep) then(() => caches.delete(place));
+}
+
+function then(act) { work = work.then(act).catch(() => {}); }
+
+onAnswer(note);
+onNobody(forget);
