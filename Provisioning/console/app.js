@@ -1,6 +1,7 @@
 // The console: its pages, and who may see each.
 
 import { setPassword } from "./acts.js";
+import { allowPage } from "./allow.js";
 import { begin, info, logOut, me, onConfirmation, onOver } from "./api.js";
 import { auditPage } from "./audit.js";
 import { isAway, showAway } from "./away.js";
@@ -104,7 +105,8 @@ function account() {
     body: [h("p", null, me.user.isAdministrator ? "An administrator of " : "Logged in at ",
       h("strong", null, info.name), "."),
     h("p", { class: "note" }, `Postern ${info.version}`),
-    then("Your passkeys", () => go("#/passkeys"), "own-passkeys"), info.login.passwords
+    then("Your passkeys", () => go("#/passkeys"), "own-passkeys"),
+    then("Allow a program's login", () => go("#/login"), "allow-program"), info.login.passwords
       && then("Change your password", () => setPassword(me.user.username, true))],
     async submit() {
       wasOver = false;
@@ -131,6 +133,7 @@ function make(area, id) {
   if (area === "sessions") return sessionsPage();
   if (area === "consumers") return consumersPage();
   if (area === "passkeys") return passkeysPage();
+  if (area === "login") return allowPage(id);
   if (area === "users" && me.user.isAdministrator) return usersPage();
   if (area === "audit" && me.user.isAdministrator) return auditPage();
   return boardsPage(hear);
@@ -144,7 +147,8 @@ function route(isMove) {
   stop?.();
   page?.close();
   page = make(area || "boards", id);
-  const here = area === "passkeys" || areas.some(a => a.name === area) ? area : "boards";
+  const isKnown = ["passkeys", "login"].includes(area) || areas.some(a => a.name === area);
+  const here = isKnown ? area : "boards";
   for (const link of frame.links) {
     if (link.dataset.area === here) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");

@@ -19,7 +19,7 @@ export async function confirmation() {
     const dialog = ask({
       title: "Confirm that it is you", confirm: (hasPasskey || hasPassword) && "Confirm",
       body: [
-        h("p", null, "This cannot be undone, or it changes how you log in. ",
+        h("p", null, "This cannot be undone, or it lets somebody log in. ",
           hasPasskey ? "Confirm with your passkey." : hasPassword ? "Type your password."
             : "You can confirm it only with a passkey, and you have none here. Log in with a "
               + "passkey, or with a new recovery code."),

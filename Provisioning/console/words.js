@@ -113,13 +113,15 @@ const log = {
   "passkey.added": "Passkey added", "passkey.renamed": "Passkey renamed",
   "passkey.removed": "Passkey removed", "passkey.failed": "Passkey refused",
   "passkey.cloned": "Passkey refused: there may be a copy", "login.confirmed": "Confirmed an act",
+  "login.allowed": "Program's login allowed", "login.denied": "Program's login denied",
+  "login.code-wrong": "Wrong login code",
   "recovery.made": "Recovery code made", "recovery.used": "Logged in by a recovery code",
   "alerts.tested": "Alerts tested", "user.added": "User added", "user.disabled": "User disabled", "user.enabled": "User enabled",
   "user.password": "Password changed", "user.changed": "User changed", "user.renamed": "User renamed", "user.revoked": "All sessions signed out",
 };
 export function auditWords(event) { return log[event] ?? event; }
 export function isAlarm(event) {
-  return /^(alarm|identity\.shared|token\.foreign|refresh\.forged|session\.reuse|login\.failed|passkey\.failed|passkey\.cloned|claim\.rejected)/.test(event);
+  return /^(alarm|identity\.shared|token\.foreign|refresh\.forged|session\.reuse|login\.failed|login\.code-wrong|passkey\.failed|passkey\.cloned|claim\.rejected)/.test(event);
 }
 
 /** The rules of a scope or a policy, one sentence for each. */

@@ -47,6 +47,9 @@ struct UsageTests {
         ["simulate", "--boards", "9", "--telemetry", "5"],
         ["--authority", "nonsense", "login", "--username", "a"],
         ["--authority", "http://a.example", "login", "--username", "a"],
+        ["login", "nonsense"], ["login", "http://a.example"], ["login", "--password-file", "-"],
+        ["login", "https://a.example", "--browser", "--username", "a"],
+        ["login", "https://a.example", "--authority", "https://a.example"],
     ])
     func wrong(arguments: [String]) async {
         let result = await run(arguments, environment: ["HOME": "/nonexistent"])

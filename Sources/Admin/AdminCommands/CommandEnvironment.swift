@@ -19,6 +19,9 @@ package struct CommandEnvironment: Sendable {
     package var pause: @Sendable (Duration) async -> Void = { span in
         do { try await Task.sleep(for: span) } catch {}
     }
+    /// Opens a page in a browser; returns false if no program for it is found. Nil without a
+    /// display or a terminal.
+    package var openPage: (@Sendable (String) -> Bool)?
     /// Reads standard input to its end; nil if it is longer than the limit.
     package var input: @Sendable (_ limit: Int) throws(CommandFailure) -> [UInt8]?
     /// Asks the user for a secret, without showing it; nil if the user gives up.
@@ -76,6 +79,9 @@ extension CommandEnvironment {
             })
         if Terminal.isTerminal(.error) {
             surroundings.draw = { try? FileHandle.standardError.write(contentsOf: Data($0.utf8)) }
+        }
+        if let opener = PageOpener(environment: surroundings.environment) {
+            surroundings.openPage = { opener.open($0) }
         }
         return surroundings
     }

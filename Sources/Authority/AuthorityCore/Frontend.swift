@@ -7,7 +7,9 @@ package import Wire
 /// All calls except `login`, `signUp` and `holder` take their caller. A `Caller`
 /// comes from a live session token or the master key. Each query checks ownership: knowing an id
 /// gives no rights.
-package protocol AuthorityFrontend: ParseObjects, IdentityFrontend, PasskeyFrontend {
+package protocol AuthorityFrontend: ParseObjects, IdentityFrontend, PasskeyFrontend,
+    LoginRequestFrontend
+{
     var info: AuthorityInfo { get }
 
     /// The same frontend for a request that has an id. The next call that changes something spends

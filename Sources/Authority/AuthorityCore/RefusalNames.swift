@@ -25,6 +25,17 @@ extension Refusal.Name {
     package static let lastWayIn = Self("last-way-in")
 }
 
+/// What a program does that waits for a login at the page. Source: RFC 8628 §3.5.
+extension Refusal.Name {
+    /// Nobody has decided yet: ask again after the interval.
+    package static let authorizationPending = Self("authorization-pending")
+    /// The same, and wait five seconds longer from now on.
+    package static let slowDown = Self("slow-down")
+    package static let accessDenied = Self("access-denied")
+    /// The request is over, or its session was given out, or there never was one.
+    package static let expiredToken = Self("expired-token")
+}
+
 extension Duration {
     /// In whole seconds.
     fileprivate var roundedUp: Duration {

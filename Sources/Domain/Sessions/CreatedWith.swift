@@ -30,5 +30,7 @@ package struct CreatedWith: Equatable, Sendable {
         case passkey
         /// A recovery code.
         case recovery
+        /// A person allowed a program's login at the page.
+        case browser
     }
 }

@@ -9,11 +9,11 @@ struct LifeCommandTests {
     func sessions() async throws {
         try await Person.loggedIn { person in
             #expect(await person.types("sessions") == """
-                SESSION     STATE   USER   BOARD       KIND        GENERATION  \
+                SESSION     STATE   USER   BOARD       NAME  KIND        GENERATION  \
                 CREATED                       EXPIRES                       LAST SEEN
-                sEsS000001  active  alice              full                    \
+                sEsS000001  active  alice                    full                    \
                 2023-11-14 22:13 (1 min ago)  never                         never
-                sEsS000002  active  alice  greenhouse  restricted  7           \
+                sEsS000002  active  alice  greenhouse        restricted  7           \
                 2023-11-14 22:13 (1 min ago)  2023-11-14 23:13 (in 58 min)  \
                 2023-11-14 22:14 (1 min ago)
                 [0]

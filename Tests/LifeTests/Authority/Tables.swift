@@ -53,6 +53,7 @@ struct Tables: Sendable {
     var spentProofs: [[UInt8]: Timestamp] = [:]
     var passkeys: [PasskeyRecord] = []
     var recoveryCodes: [UserID: RecoveryCodeRecord] = [:]
+    var loginRequests: [LoginRequestRecord] = []
 }
 
 extension Tables {

@@ -61,6 +61,9 @@ struct SessionRow: Sendable {
         }
     }
 
+    /// The name that a person gave it, or the program that logged in by a browser.
+    var name: String? { session.custom["name"]?.asString }
+
     var stateWords: String { isScopePending ? "\(state), scope waits for the board" : state }
 
     var scopeWords: String {

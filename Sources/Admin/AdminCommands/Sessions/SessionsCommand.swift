@@ -27,12 +27,13 @@ struct SessionsCommand: ParsableCommand {
             guard !sessions.isEmpty else { return surroundings.note("no sessions") }
             let times = surroundings.times
             var table = TextTable(
-                "SESSION", "STATE", "USER", "BOARD", "KIND", "GENERATION", "CREATED", "EXPIRES",
-                "LAST SEEN")
+                "SESSION", "STATE", "USER", "BOARD", "NAME", "KIND", "GENERATION", "CREATED",
+                "EXPIRES", "LAST SEEN")
             for row in sessions {
                 table.add(
                     row.session.objectID.description, row.stateWords, row.username,
-                    row.boardName ?? "", row.session.restricted ? "restricted" : "full",
+                    row.boardName ?? "", row.name ?? "",
+                    row.session.restricted ? "restricted" : "full",
                     row.generation.map(String.init) ?? "", times.show(row.session.createdAt),
                     times.show(row.session.expiresAt), times.show(row.lastSeen))
             }

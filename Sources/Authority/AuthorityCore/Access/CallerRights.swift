@@ -16,13 +16,14 @@ enum CallKind: CaseIterable, Sendable {
     case identities, link, unlink
     case confirm, passkeys, beginPasskey, addPasskey, renamePasskey, removePasskey
     case makeRecoveryCode
+    case readLoginRequest, allowLogin, denyLogin
     case ownAlerts, everyAlert, testAlerts
 
     /// The protected class that the request writes. Nil if it writes none.
     var writtenClass: ClassName? {
         switch self {
         case .logout, .upgrade, .claim, .endClaim, .forgetRevocation, .renew, .release, .revoke,
-            .makeSession, .update, .extend, .changeScope, .revokeAll: .session
+            .makeSession, .update, .extend, .changeScope, .revokeAll, .allowLogin: .session
         case .addUser, .changeProfile, .changeUser, .link, .unlink, .beginPasskey, .addPasskey,
             .renamePasskey, .removePasskey, .makeRecoveryCode: .user
         case .makeRole, .writeRole: .role
@@ -30,7 +31,7 @@ enum CallKind: CaseIterable, Sendable {
         case .claimState, .openClaims, .everyOpenClaim, .ownBoards, .everyBoard, .board, .rename,
             .explain, .deleteData, .ownSessions, .everySession, .session, .users, .audit,
             .brokerLogin, .consumers, .makeConsumer, .removeConsumer, .identities, .ownAlerts,
-            .everyAlert, .testAlerts, .confirm, .passkeys: nil
+            .everyAlert, .testAlerts, .confirm, .passkeys, .readLoginRequest, .denyLogin: nil
         }
     }
 }
@@ -114,7 +115,8 @@ struct CallerRights: Equatable, Sendable {
         case .logout, .upgrade, .claim, .claimState, .openClaims, .ownBoards, .deleteData,
             .ownSessions, .makeSession, .brokerLogin, .consumers, .makeConsumer, .removeConsumer,
             .identities, .link, .unlink, .ownAlerts, .confirm, .passkeys, .beginPasskey,
-            .addPasskey, .renamePasskey, .removePasskey, .makeRecoveryCode: false
+            .addPasskey, .renamePasskey, .removePasskey, .makeRecoveryCode, .readLoginRequest,
+            .allowLogin, .denyLogin: false
         case .everyOpenClaim, .endClaim, .forgetRevocation, .everyBoard, .board, .rename,
             .explain, .renew, .release, .everySession, .session, .revoke, .update, .extend,
             .changeScope, .revokeAll, .users, .addUser, .changeProfile, .changeUser, .audit,

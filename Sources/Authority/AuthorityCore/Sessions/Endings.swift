@@ -152,6 +152,7 @@ extension Authority {
         actor: String, _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) -> Int {
         if !keepsBoards { try endConsumers(of: user, actor: actor, transaction, at: now) }
+        try transaction.deleteLoginRequests(allowedBy: user)
         let found = keepsBoards
             ? try transaction.sessionsOffBoards(of: user) : try transaction.ownSessions(of: user)
         let records = found.filter { $0.id != kept }

@@ -10,9 +10,10 @@ struct SessionOpening {
 
     /// Creates a person's own session. Ends the oldest ones beyond the limit.
     func login(
-        _ origin: CreatedWith, on installation: InstallationID?, from address: String
+        _ origin: CreatedWith, on installation: InstallationID?, _ custom: CustomFields = .none,
+        from address: String
     ) throws(AuthorityError) -> LoggedIn {
-        let opened = try open(origin, restricted: false, on: installation)
+        let opened = try open(origin, restricted: false, on: installation, custom)
         try endSurplusLogins(but: opened.session.objectID)
         try authority.audit(
             origin.action, user.username, nil, opened.session.objectID, address, transaction,

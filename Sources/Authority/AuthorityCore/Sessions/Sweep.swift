@@ -18,6 +18,7 @@ extension Authority {
                 try transaction.deleteEntries(
                     before: now - AuthorityRules.auditMemory, limit: limit),
                 try transaction.deleteSpentProofs(endedBefore: now, limit: limit),
+                try transaction.deleteLoginRequests(endedBefore: now, limit: limit),
                 try transaction.deleteRequests(endedBefore: now, limit: limit),
                 try transaction.deleteReplies(expiredBefore: now, limit: limit),
                 try transaction.deleteAlerts(

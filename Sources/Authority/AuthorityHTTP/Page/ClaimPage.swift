@@ -28,7 +28,7 @@ struct ClaimPage: Sendable {
             <ol>
             <li>Copy the whole address of this page, including the part after the # sign.</li>
             <li>On the administrator's machine, log in:
-            <pre><code>postern --authority \(url) login --username NAME</code></pre></li>
+            <pre><code>postern login \(url)</code></pre></li>
             <li>Claim the board, and paste the address when the command waits for it:
             <pre><code>postern --authority \(url) claim -</code></pre></li>
             </ol>

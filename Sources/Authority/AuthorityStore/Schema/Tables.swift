@@ -45,6 +45,23 @@ extension Schema {
             columns: [
                 .text("user_id", of: "users"), .bytes("hash"), .integer("created_at"),
             ], key: ["user_id"], indexes: [.unique("hash", "recovery_code_hashes")]),
+        // Programs that wait until a person allows their login. `address` and `network` are what
+        // the limits count.
+        Table(
+            name: "login_requests",
+            columns: [
+                .bytes("device_hash"), .bytes("user_hash"), .text("program"), .text("origin"),
+                .text("address"), .text("network"), .integer("created_at"), .integer("ends_at"),
+                .text("state"), .text("user_id", of: "users").optional,
+                .text("session_id").optional, .integer("polled_at").optional,
+            ], key: ["device_hash"],
+            indexes: [
+                .unique("user_hash", "login_request_codes"),
+                .on("address, ends_at", "login_requests_of_address"),
+                .on("network, ends_at", "login_requests_of_network"),
+                .on("ends_at", "login_request_ends"),
+                .on("user_id", "login_requests_of_user", where: "user_id IS NOT NULL"),
+            ], check: "state IN ('waiting', 'allowed', 'denied')"),
     ]
 
     private static let sessions = [

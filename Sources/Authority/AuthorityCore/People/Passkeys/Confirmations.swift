@@ -13,7 +13,8 @@ extension CallKind {
     var confirmation: ConfirmationNeed {
         switch self {
         case .release, .revoke, .revokeAll, .deleteData, .addUser, .makeConsumer: .atPage
-        case .link, .unlink, .beginPasskey, .removePasskey, .makeRecoveryCode: .always
+        case .link, .unlink, .beginPasskey, .removePasskey, .makeRecoveryCode, .allowLogin:
+            .always
         default: .none
         }
     }
@@ -43,10 +44,11 @@ extension SessionRecord {
     }
 
     /// Whether its user logged in less than five minutes ago. A session that another session made
-    /// proves nothing.
+    /// or allowed proves nothing.
     func isFreshLogin(at now: Timestamp) -> Bool {
         let action = CreatedWith.Action(rawValue: session.createdWith.action)
         return (action == .login || action == .signup)
+            && session.createdWith.authProvider != CreatedWith.Provider.browser.rawValue
             && Self.isFresh(session.createdAt, at: now)
     }
 

@@ -1,0 +1,58 @@
+import AuthorityCore
+import Sessions
+
+extension MemoryTransaction {
+    func loginRequest(deviceHash: [UInt8]) -> LoginRequestRecord? {
+        tables.loginRequests.first { $0.deviceHash == deviceHash }
+    }
+
+    func loginRequest(userHash: [UInt8]) -> LoginRequestRecord? {
+        tables.loginRequests.first { $0.userHash == userHash }
+    }
+
+    func loginRequestEnd(
+        in scope: LoginRequestScope, skipping skipped: Int, after now: Timestamp
+    ) -> Timestamp? {
+        let ends = tables.loginRequests.filter { request in
+            let origin = CountedOrigin(request.origin)
+            guard request.endsAt > now else { return false }
+            return switch scope {
+            case .address(let address): origin.description == address
+            case .network(let network): LoginRequestScope.network(of: origin) == network
+            case .all: true
+            }
+        }.map(\.endsAt).sorted(by: >)
+        return ends.dropFirst(skipped).first
+    }
+
+    func insert(_ request: LoginRequestRecord) -> Bool {
+        guard loginRequest(deviceHash: request.deviceHash) == nil,
+            loginRequest(userHash: request.userHash) == nil
+        else { return false }
+        tables.loginRequests.append(request)
+        return true
+    }
+
+    func update(_ request: LoginRequestRecord) {
+        guard let place = tables.loginRequests.firstIndex(where: {
+            $0.deviceHash == request.deviceHash
+        }) else { return }
+        tables.loginRequests[place] = request
+    }
+
+    func deleteLoginRequest(deviceHash: [UInt8]) -> Bool {
+        let count = tables.loginRequests.count
+        tables.loginRequests.removeAll { $0.deviceHash == deviceHash }
+        return tables.loginRequests.count < count
+    }
+
+    func deleteLoginRequests(allowedBy user: UserID) {
+        tables.loginRequests.removeAll { $0.user == user && $0.state == .allowed }
+    }
+
+    func deleteLoginRequests(endedBefore time: Timestamp, limit: Int) -> Int {
+        let count = tables.loginRequests.count
+        tables.loginRequests.removeAll { $0.endsAt < time }
+        return count - tables.loginRequests.count
+    }
+}
