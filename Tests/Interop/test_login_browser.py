@@ -4,6 +4,7 @@ the page."""
 import json
 import os
 import pty
+import sqlite3
 import stat
 
 import pytest
@@ -98,6 +99,23 @@ def test_a_person_denies_it_at_the_page(bench):
     assert "denied" in login.program.log
     assert not (login.folder / "profile.json").exists()
     assert "login.denied" in events(bench, ADMIN)
+
+
+def test_nobody_allows_it_in_time(bench):
+    """Ten minutes are longer than a test can wait for. The command outlives a restart."""
+    login = Login(bench)
+    code = login.code()
+    bench.server.stop()
+    with sqlite3.connect(bench.folder / "state" / "authority.db") as database:
+        database.execute("UPDATE login_requests SET ends_at = ends_at - 600000")
+    database.close()
+    bench.start()
+    assert login.end() == 5
+    assert "nobody allowed it in time" in login.program.log
+    visit = logged_in(bench)
+    refused = visit.refusal("POST", "/console/login-requests", {"userCode": code})
+    assert refused["code"] == 101
+    visit.must("POST", "/console/logout")
 
 
 def ask(visit: Visit) -> dict:
