@@ -4,7 +4,7 @@ import { setPassword } from "./acts.js";
 import { allowPage } from "./allow.js";
 import { begin, info, logOut, me, onConfirmation, onOver } from "./api.js";
 import { auditPage } from "./audit.js";
-import { isAway, showAway } from "./away.js";
+import { endAway, showAway } from "./away.js";
 import { confirmation } from "./confirm.js";
 import { consumersPage } from "./consumers.js";
 import { ask } from "./dialog.js";
@@ -12,7 +12,7 @@ import { boardPage } from "./board.js";
 import { boardsPage } from "./boards.js";
 import { button, failure, fill, h, icon, say } from "./dom.js";
 import { formerPage } from "./former.js";
-import { keepPage, noteEvent } from "./keep.js";
+import { keepPage, noteEvent, restore } from "./keep.js";
 import { listen } from "./live.js";
 import { focusLogin, loginPage } from "./login.js";
 import { passkeysPage } from "./passkeys.js";
@@ -42,9 +42,9 @@ async function start() {
     isWaiting = false;
     clearTimeout(timer);
   }
-  // What was shown may be of an older version.
-  if (isAway()) return location.reload();
+  if (endAway()) return location.reload();
   keepPage();
+  await restore();
   if (me) enter();
   else showLogin();
 }

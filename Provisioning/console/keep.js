@@ -12,16 +12,28 @@ const mostBoards = 100, mostReadings = 12, longestText = 80;
 const rest = 10000, readingsRest = 600000, boardsRead = 12;
 const longest = 30 * 86400000;
 
-/** Browsers keep files only for HTTPS and loopback. */
+/** Browsers keep files only for HTTPS with a certificate that they trust, and for localhost. */
 const canKeep = "caches" in globalThis && "serviceWorker" in navigator;
-let known = null, timer = 0, readAt = 0, work = Promise.resolve();
+let known = null, timer = 0, readAt = 0, work = Promise.resolve(), policy = null;
+let rests = 1000;
+const others = globalThis.BroadcastChannel && new BroadcastChannel("postern-logout");
 
 /** Has the browser keep the page's files. */
 export function keepPage() {
   if (!canKeep) return;
   const worker = new URL("../worker.js", import.meta.url).href;
-  const policy = globalThis.trustedTypes?.createPolicy("worker", { createScriptURL: () => worker });
-  navigator.serviceWorker.register(policy ? policy.createScriptURL("") : worker).catch(() => {});
+  try {
+    policy ??= globalThis.trustedTypes?.createPolicy("worker", { createScriptURL: () => worker });
+    navigator.serviceWorker.register(policy ? policy.createScriptURL("") : worker).catch(() => {});
+  } catch { /* A stricter policy than ours, from a proxy: the page works without. */ }
+}
+
+/** Goes on from what was kept for the person who is logged in. Call it before the first event. */
+export async function restore() {
+  const found = me && await lastKnown();
+  if (!found || found.user !== me.user.objectId) return;
+  const boards = Object.fromEntries(found.boards.map(board => [board.installationId, board]));
+  known = { user: found.user, boards };
 }
 
 /** The last known boards; null if there are none that may be shown. */
@@ -30,10 +42,11 @@ export async function lastKnown() {
   await work;
   try {
     const found = await (await (await caches.open(place)).match(key))?.json();
-    const isOver = !found || found.endsMs && found.endsMs < Date.now()
-      || !(Math.abs(Date.now() - found.atMs) < longest);
+    const isOver = !found || found.endsMs && found.endsMs < Date.now();
     if (found && isOver) forget();
-    return isOver ? null : found;
+    if (isOver) return null;
+    found.boards = found.boards.filter(one => Math.abs(Date.now() - one.asOfMs) < longest);
+    return found;
   } catch {
     return null;
   }
@@ -76,7 +89,8 @@ function put(board) {
   const isFull = Object.values(known.boards).filter(Boolean).length >= mostBoards;
   if (!old && isFull) return;
   const picked = Object.fromEntries(members.map(m => [m, board[m] ?? null]));
-  known.boards[board.installationId] = { ...picked, readings: old?.readings ?? [] };
+  known.boards[board.installationId] = {
+    ...picked, asOfMs: nowMs(), readings: old?.readings ?? [] };
   save();
 }
 
@@ -101,31 +115,42 @@ async function readBoards() {
 }
 
 function save() {
-  timer ||= setTimeout(write, known.atMs ? rest : 1000);
+  timer ||= setTimeout(write, rests);
+  rests = rest;
 }
 
 function write() {
+  clearTimeout(timer);
   timer = 0;
   if (!me || known?.user !== me.user.objectId) return;
-  known.atMs = nowMs();
+  const { user, boards } = known;
   const text = JSON.stringify({
-    ...known, username: me.user.username, authority: info.name,
-    endsMs: Date.parse(me.session.expiresAt?.iso ?? "") || null,
-    boards: Object.values(known.boards).filter(Boolean),
+    user, username: me.user.username, authority: info.name,
+    endsMs: Date.parse((me.session.endsAt ?? me.session.expiresAt)?.iso ?? "") || null,
+    boards: Object.values(boards).filter(Boolean),
   });
   then(async () => {
-    if (me) await (await caches.open(place)).put(key, new Response(text));
+    const isKept = await navigator.serviceWorker.getRegistration();
+    if (me && known && isKept) await (await caches.open(place)).put(key, new Response(text));
   });
 }
 
 /** Deletes the last known boards. */
-function forget() {
+export function forget() {
+  drop();
+  others?.postMessage("");
+  if (canKeep) then(() => caches.delete(place));
+}
+
+function drop() {
   clearTimeout(timer);
   [known, timer, readAt] = [null, 0, 0];
-  if (canKeep) then(() => caches.delete(place));
 }
 
 function then(act) { work = work.then(act).catch(() => {}); }
 
 onAnswer(note);
 onNobody(forget);
+// Another tab of this browser has logged out, so this one keeps nothing more.
+others?.addEventListener("message", drop);
+document.addEventListener("visibilitychange", () => { if (document.hidden && timer) write(); });

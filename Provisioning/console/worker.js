@@ -57,7 +57,7 @@ async function open(event) {
   const late = new Promise(resolve => setTimeout(resolve, patience));
   const first = await Promise.race([answer, late]).catch(() => null);
   if (first && first.status < 500) return first;
-  const found = await kept(root);
+  const found = event.resultingClientId && await kept(root);
   if (!found) return answer;
   answer.catch(() => {});
   away.add(event.resultingClientId);

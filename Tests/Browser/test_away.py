@@ -12,7 +12,7 @@ from bench.waiting import until
 from test_quality import CONSOLE
 
 MEMBERS = {"installationId", "name", "status", "statusSince", "sessionAvailable", "sessionState",
-           "sessionEnd", "lastDataMs", "readings"}
+           "sessionEnd", "lastDataMs", "readings", "asOfMs"}
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def kept(browser) -> dict[str, str]:
             }
           }
           return { ...found, ...localStorage, ...sessionStorage };
-        })().then(done, () => done({}));
+        })().then(done, error => done({ error: String(error) }));
     """)
 
 
@@ -53,6 +53,7 @@ def wait_kept(browser) -> None:
 
 
 def test_last_known_boards_are_shown_until_the_logout(house, phone):
+    house.live("shed")
     board = house.live("barn")
     board.write(b'{"celsius":21.5}')
     browser = phone.browser
@@ -61,6 +62,11 @@ def test_last_known_boards_are_shown_until_the_logout(house, phone):
     phone.wait_plotted("Reading.celsius", "21.5")
     wait_kept(browser)
     until(lambda: '"number":21.5' in known(browser), "the reading to be kept", 60)
+    # A page that begins at one board, as from an alert, keeps the others.
+    board.write(b'{"celsius":22.5}')
+    browser.open(f"/#/boards/{board.iid}")
+    until(lambda: '"number":22.5' in known(browser), "the newer reading to be kept", 60)
+    assert "shed" in known(browser)
     cookies = [cookie["value"] for cookie in browser.driver.get_cookies()]
     everything = "".join(kept(browser).values())
     assert cookies and not [value for value in cookies if value in everything]
@@ -71,7 +77,7 @@ def test_last_known_boards_are_shown_until_the_logout(house, phone):
     assert "As of " in browser.text("#as-of", "the authority is away")
     assert browser.text(".live") == "Away"
     shown = browser.text("article", "barn")
-    assert "Was: Online" in shown and "21.5" in shown
+    assert "Was: Online" in shown and "22.5" in shown
     assert browser.accessibility() == [] and browser.overflow() == []
     browser.shot("phone-away")
     # A claim is for the authority alone: its page is not kept.
@@ -79,11 +85,17 @@ def test_last_known_boards_are_shown_until_the_logout(house, phone):
         browser.open("/claim#secret")
     browser.open()
     browser.wait("#as-of", "the authority is away")
+    browser.click("#forget")
+    browser.wait("[role=alert]", "cannot be reached")
+    assert not known(browser)
 
     house.start()
+    browser.click("[role=alert] button", "Try again")
     phone.wait_live()
+    until(lambda: "barn" in known(browser), "the boards to be kept again", 60)
     phone.log_out()
     until(lambda: not known(browser), "the last known boards to be deleted", 60)
+    assert f"{browser.base}/console/app.js" in kept(browser)
     house.server.stop()
     browser.open()
     browser.wait("[role=alert]", "cannot be reached")

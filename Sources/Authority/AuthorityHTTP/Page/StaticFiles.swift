@@ -80,7 +80,9 @@ package struct StaticFiles: Sendable {
                 .string("sha256-" + Data(digest).base64EncodedString()),
             ])
         })
-        let version = Base64URL.encode(try SHA256.digest(list.bytes))
+        // A new worker takes nothing from the files that the old one uses.
+        let program = files[worker]?.bytes ?? []
+        let version = Base64URL.encode(try SHA256.digest(list.bytes + program))
         let page = JSONValue.object(["version": .string(version), "files": list])
         return Array("const page = ".utf8) + page.bytes + Array(";\n".utf8)
     }
