@@ -1,25 +1,23 @@
 // The page on which a person allows or denies the login of a program that shows a code.
 
-import { post } from "./api.js";
-import { button, empty, facts, failure, field, fill, h } from "./dom.js";
+import { me, post } from "./api.js";
+import { button, empty, facts, field, fill, h } from "./dom.js";
 import { when } from "./time.js";
 
-/** `code` is from the program's link; without one the person types it. */
+/**
+ * `code` is from the program's link; without one the person types it. It is looked up only when the
+ * person wants it: a link must not spend the person's tries.
+ */
 export function allowPage(code) {
   const place = h("div", { "aria-live": "polite" });
   const node = h("div", null,
     h("div", { class: "title" }, h("h1", { tabindex: "-1" }, "Allow a program's login")), place);
-  if (code) {
-    find(place, code, false)
-      .catch(error => fill(place, failure(error.message), entry(place)));
-  } else {
-    fill(place, entry(place));
-  }
+  fill(place, entry(place, code));
   return { title: "Allow a login", node, close() {}, event() {} };
 }
 
-function entry(place) {
-  const input = h("input", { id: "user-code", autocomplete: "off", autocapitalize: "characters",
+function entry(place, code = "") {
+  const input = h("input", { id: "user-code", value: code, autocomplete: "off", autocapitalize: "characters",
     spellcheck: "false", maxlength: 16, placeholder: "BCDF-GHJK" });
   const error = h("p", { class: "error", role: "alert" });
   const go = h("button", { type: "submit", class: "primary" }, "Continue");
@@ -33,7 +31,8 @@ function entry(place) {
     try {
       const typed = input.value.trim();
       if (!/^([A-Z][ -]*){8}$/i.test(typed)) throw new Error("Type the eight letters.");
-      await find(place, typed, true);
+      const asked = await post("/console/login-requests", { userCode: typed });
+      fill(place, question(place, asked));
       place.firstChild.focus();
     } catch (fault) {
       error.textContent = fault.message;
@@ -44,19 +43,14 @@ function entry(place) {
   return form;
 }
 
-async function find(place, userCode, isTyped) {
-  const asked = await post("/console/login-requests", { userCode });
-  fill(place, question(place, asked, isTyped));
-}
-
-function question(place, asked, isTyped) {
+function question(place, asked) {
   const error = h("p", { class: "error", role: "alert" });
   const same = h("input", { type: "checkbox", id: "same-code" });
   const answer = (text, allow, props) => {
     const one = button(text, async () => {
       error.textContent = "";
-      if (allow && !isTyped && !same.checked) {
-        error.textContent = "Compare the code with the one that your program shows.";
+      if (allow && !same.checked) {
+        error.textContent = "Compare the code, and say that it is your own program.";
         same.focus();
         return;
       }
@@ -80,14 +74,17 @@ function question(place, asked, isTyped) {
     h("p", { class: "center" }, h("strong", { id: "shown-code" }, asked.userCode)),
     facts([["It says it is", asked.program], ["Its address", asked.address],
       ["Asked", when(asked.createdAt)]]),
-    h("div", { class: asked.isFromHere ? "notice" : "notice wait" },
+    h("div", { class: "notice wait" },
       h("p", null, asked.isFromHere
-        ? "It asks from the same network address as this browser."
+        ? "The authority sees it at the address of this browser. Machines behind one router or "
+          + "proxy share an address, so this proves nothing."
         : "It does not ask from the address of this browser. It is on another network, "
           + "or on a server."),
       h("p", null, "Allow it only if you have just started this login yourself. If somebody sent "
-        + "you the code or a link to this page, deny it: they would act as you.")),
-    !isTyped && h("label", { class: "check" }, same, "My own program shows the same code"),
+        + "or told you the code, deny it: they would act as you",
+      me.user.isAdministrator && ", and could also add administrators", ".")),
+    h("label", { class: "check" }, same,
+      "I started this program myself just now, and it shows this code"),
     error, h("div", { class: "actions" },
       answer("Deny", false, { id: "deny-login", class: "danger" }),
       answer("Allow", true, { id: "allow-login", class: "primary" })));

@@ -133,7 +133,8 @@ def test_the_answers_of_a_request_are_as_described(bench):
     assert (told["expiresIn"], told["interval"]) == (600, 5)
     use = {"deviceCode": told["deviceCode"]}
     assert visit.refusal("POST", "/login/requests/session", use)["name"] == "authorization-pending"
-    assert visit.refusal("POST", "/login/requests/session", use)["name"] == "slow-down"
+    until(lambda: visit.refusal("POST", "/login/requests/session", use)["name"] == "slow-down",
+          "a question within five seconds of another")
     unknown = {"deviceCode": "A" * 43}
     assert visit.refusal("POST", "/login/requests/session", unknown)["name"] == "expired-token"
     for spoilt in ({}, {"deviceCode": told["userCode"]}, {"deviceCode": 1}):

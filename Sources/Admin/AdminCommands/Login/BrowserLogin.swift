@@ -18,6 +18,8 @@ struct BrowserLogin {
         let life: Int64
         let interval: Int64
 
+        var pages: [String] { [page, pageWithCode] }
+
         init(json: JSONObject) throws(WireError) {
             deviceCode = try json.string("deviceCode")
             userCode = try json.string("userCode")
@@ -45,6 +47,11 @@ struct BrowserLogin {
         let answer = try await client.own(
             .post, "/login/requests", ["program": .string(Self.program)])
         let pending = try decoding { () throws(WireError) in try Pending(json: answer) }
+        guard !client.url.isEncrypted || pending.pages.allSatisfy({ $0.hasPrefix("https://") })
+        else {
+            throw .configuration(
+                "the authority names a page without HTTPS; its public_url must begin with https")
+        }
         show(pending)
         return try await wait(for: pending)
     }
@@ -75,6 +82,8 @@ struct BrowserLogin {
     private func wait(for pending: Pending) async throws(CommandFailure) -> JSONObject {
         let end = ContinuousClock.now + .seconds(pending.life)
         var interval = pending.interval
+        var trouble: CommandFailure?
+        var isOneLost = false
         while ContinuousClock.now < end, !Task.isCancelled {
             await surroundings.pause(.seconds(interval))
             do throws(CommandFailure) {
@@ -82,10 +91,18 @@ struct BrowserLogin {
                     .post, "/login/requests/session",
                     ["deviceCode": .string(pending.deviceCode)])
             } catch {
+                if case .refused(let refusal) = error {
+                    trouble = nil
+                    if refusal.name?.description == "expired-token" {
+                        throw isOneLost ? Self.perhaps : Self.late
+                    }
+                } else {
+                    (trouble, isOneLost) = (error, true)
+                }
                 interval = min(try Self.interval(after: error, interval), Self.longest)
             }
         }
-        throw Self.late
+        throw trouble ?? Self.late
     }
 
     /// The wait until the next question. Throws the failure if it is final.
@@ -97,11 +114,12 @@ struct BrowserLogin {
             switch refusal.name?.description {
             case "authorization-pending": return interval
             case "slow-down": return interval + slowing
-            case "expired-token": throw late
             default: break
             }
             guard refusal.is(.rateLimit) else { throw failure }
             return interval + slowing
+        // Another certificate than before is no trouble that goes by.
+        case .offline(layer: "TLS", _): throw failure
         // Source: RFC 8628 §3.5, the last paragraph: wait twice as long.
         case .offline, .failed: return interval * 2
         default: throw failure
@@ -110,6 +128,10 @@ struct BrowserLogin {
 
     private static let late = CommandFailure.offline(
         layer: "login", text: "nobody allowed it in time; run the command again for a new code")
+    /// An answer was lost, and it may have been the one with the token.
+    private static let perhaps = CommandFailure.offline(
+        layer: "login", text: "the login is over; an answer was lost on the way, so a session may "
+            + "be open: look under Sessions at the page, then run the command again")
 }
 
 extension JSONObject {
