@@ -212,7 +212,7 @@ icons: deps
 	whole=$$(sed -e 's/ rx="14"//' -e 's/<path/<g transform="translate(5.6 5.6) scale(.825)">&/' \
 		-e 's:</svg>:</g>&:' icon.svg)
 	rsvg-convert -w 192 icon.svg | pngquant --strip 8 - > icon-192.png
-	rsvg-convert -w 512 <<< "$$whole" | pngquant --strip 8 - > icon-512.png
+	rsvg-convert -w 512 <<< "$$whole" | pngquant --strip 6 - > icon-512.png
 	rsvg-convert -w 180 <<< "$$whole" | pngquant --strip 8 - > icon-180.png
 
 # A load in C, a certificate, and the size of a stripped program.

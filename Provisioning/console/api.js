@@ -26,9 +26,10 @@ export let me = null;
 const watchers = new Set();
 /** Calls `then` when the session has ended. */
 export function onOver(then) { watchers.add(then); }
-let gone = () => {};
+const leavers = new Set();
 /** Calls `then` when it is certain that nobody is logged in. */
-export function onNobody(then) { gone = then; }
+export function onNobody(then) { leavers.add(then); }
+function gone() { for (const then of leavers) then(); }
 
 /** Records that the session has ended: nobody is logged in any more. */
 export function over() {

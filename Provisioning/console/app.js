@@ -16,6 +16,7 @@ import { keepPage, noteEvent, restore } from "./keep.js";
 import { listen } from "./live.js";
 import { focusLogin, loginPage } from "./login.js";
 import { passkeysPage } from "./passkeys.js";
+import { pushSwitch } from "./push.js";
 import { sessionsPage } from "./sessions.js";
 import { usersPage } from "./users.js";
 
@@ -107,7 +108,7 @@ function account() {
     h("p", { class: "note" }, `Postern ${info.version}`),
     then("Your passkeys", () => go("#/passkeys"), "own-passkeys"),
     then("Allow a program's login", () => go("#/login"), "allow-program"), info.login.passwords
-      && then("Change your password", () => setPassword(me.user.username, true))],
+      && then("Change your password", () => setPassword(me.user.username, true)), pushSwitch()],
     async submit() {
       wasOver = false;
       await logOut();

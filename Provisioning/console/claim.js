@@ -3,6 +3,7 @@
 
 import { begin, get, info, logOut, me, onOver, post } from "./api.js";
 import "./keep.js";
+import "./push.js";
 import { isFor, parseClaim } from "./claimurl.js";
 import { ask } from "./dialog.js";
 import { button, choice, field, fill, h, icon } from "./dom.js";

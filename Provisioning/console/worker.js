@@ -1,15 +1,12 @@
-// The service worker: it opens the page while the authority is away. It answers only a GET of the
-// page and, for a page that it answered, of that page's files. It never sees a token.
-//
-// The authority puts a line before this file: `page` is the version of the page's files, and the
-// address and the SHA-256 of each.
+// Opens the page while the authority is away, and shows alerts. It answers only a GET of the page
+// and of that page's files. The authority puts `page` before this file: the version of the files,
+// and the address and the SHA-256 of each.
 
-/* global page */
 const here = `page-${page.version}`;
 const root = new URL("./", self.registration.scope).href;
 const files = new Set(page.files.map(([path]) => new URL(path, root).href));
 const patience = 4000;
-/** The ids of the pages that came from the cache: their files come from there, too. */
+/** The pages that came from the cache: their files come from there, too. */
 const away = new Set();
 
 addEventListener("install", event => {
@@ -51,7 +48,6 @@ addEventListener("fetch", event => {
 
 async function kept(address) { return (await caches.open(here)).match(address); }
 
-/** The authority's answer; the kept page if there is none in time. */
 async function open(event) {
   const answer = fetch(event.request);
   const late = new Promise(resolve => setTimeout(resolve, patience));
@@ -62,4 +58,23 @@ async function open(event) {
   answer.catch(() => {});
   away.add(event.resultingClientId);
   return found;
+}
+
+addEventListener("push", event => {
+  const said = event.data.json();
+  event.waitUntil(self.registration.showNotification(said.title, {
+    body: said.body, tag: said.tag, data: said.path, icon: "console/icon-192.png",
+  }));
+});
+
+addEventListener("notificationclick", event => {
+  event.notification.close();
+  event.waitUntil(show(root + event.notification.data));
+});
+
+async function show(address) {
+  const [page] = await self.clients.matchAll({ type: "window" });
+  if (!page) return self.clients.openWindow(address);
+  await page.focus();
+  return page.navigate(address);
 }

@@ -65,7 +65,8 @@ extension KnownKeys {
         alerts.ending alerts.offline_after alerts.silent_after alerts.refused_per_hour
         alerts.queue_after alerts.full_within alerts.webhook alerts.webhook_secret_file alerts.ntfy
         alerts.ntfy_token_file alerts.smtp alerts.smtp_username alerts.smtp_password_file
-        alerts.email_from alerts.email_to alerts.ca_file alerts.insecure
+        alerts.email_from alerts.email_to alerts.push alerts.push_services alerts.ca_file
+        alerts.insecure
         """)
 
     static let cases = KnownKeys("""

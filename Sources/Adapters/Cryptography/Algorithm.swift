@@ -12,6 +12,12 @@ enum Algorithm {
         }
     }
 
+    static var aes128GCM: OpaquePointer {
+        get throws(CryptographyError) {
+            try unsafe OpenSSL.pointer("EVP_CIPHER_fetch", fetchedAES128GCM)
+        }
+    }
+
     static var sha256: OpaquePointer {
         get throws(CryptographyError) { try unsafe OpenSSL.pointer("EVP_MD_fetch", fetchedSHA256) }
     }
@@ -27,6 +33,8 @@ enum Algorithm {
     // `unsafe` because the compiler cannot see that OpenSSL shares these between threads.
     nonisolated(unsafe) private static let fetchedAES256GCM =
         unsafe EVP_CIPHER_fetch(nil, "AES-256-GCM", nil)
+    nonisolated(unsafe) private static let fetchedAES128GCM =
+        unsafe EVP_CIPHER_fetch(nil, "AES-128-GCM", nil)
     nonisolated(unsafe) private static let fetchedSHA256 = unsafe EVP_MD_fetch(nil, "SHA256", nil)
     nonisolated(unsafe) private static let fetchedSHA512 = unsafe EVP_MD_fetch(nil, "SHA512", nil)
     nonisolated(unsafe) private static let fetchedHMAC = unsafe EVP_MAC_fetch(nil, "HMAC", nil)

@@ -66,7 +66,7 @@ extension RecordStore {
 package protocol AuthorityTransaction: UserTable, SessionTable, BoardTable, ClaimTable,
     ReplyTable, JobTable, PersonLoginTable, AuditTable, AttemptTable, KeyTable, TimelineTable,
     InstallationTable, RoleTable, IdentityTable, ReportTable, GapTable, AlertTable,
-    ConsumerTable, NamedRequestTable, SensorTable, PasskeyTable, LoginRequestTable {}
+    ConsumerTable, NamedRequestTable, SensorTable, PasskeyTable, LoginRequestTable, PushTable {}
 
 package protocol UserTable {
     func user(_ id: UserID) throws(AuthorityError) -> UserRecord?
@@ -299,6 +299,8 @@ package struct KeyRecord: Sendable {
         case signing
         case tokenHash = "token-hash"
         case refresh
+        /// Signs what is sent to browsers' push services. Made when it is first needed.
+        case push
         /// The authority's own password at its broker. It is not a key.
         case brokerPassword = "broker-password"
     }

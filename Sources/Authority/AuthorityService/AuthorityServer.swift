@@ -166,7 +166,7 @@ package struct AuthorityServer: Sendable {
                     askingBroker: askingBroker, proxies: settings.proxies,
                     certificate: keeper?.page, ownCA: ownCA,
                     isStrictlyHTTPS: settings.isStrictlyHTTPS, readiness: readiness,
-                    alertTest: alerts, loginOrigins: await loginOrigins(),
+                    alertTest: alerts, push: alerts.push, loginOrigins: await loginOrigins(),
                     onRefusal: { refusals.note($0) },
                     onListening: { await gate.httpIsUp(port: $0) }
                 ).run()

@@ -120,9 +120,15 @@ extension AuthorityServer {
     ) -> AlertService {
         let rules = settings.alerts.rules
         let beats = settings.rules.heartbeat * 2 + min(.seconds(60), rules.offlineAfter)
+        let channels = settings.alertChannels
+        let push = settings.alerts.push.map { push in
+            PushService(
+                authority: authority, store: store, settings: push,
+                publicURL: channels.publicURL, trust: { channels.trustOrNil() })
+        }
         return AlertService(
-            authority: authority, store: store, link: link, clock: clock,
-            channels: settings.alertChannels, rules: rules,
+            authority: authority, store: store, link: link, clock: clock, channels: channels,
+            push: push, rules: rules,
             grace: { beats + (fleet.spread ?? .zero) }, lastData: { live.lastData(of: $0) },
             logger: logger)
     }

@@ -83,6 +83,7 @@ struct ConfigurationPageTests {
             "alerts.smtp": mail, "alerts.email_from": mail, "alerts.email_to": mail,
             "alerts.smtp_username": mail.merging(["alerts.smtp_password_file": "\"/p\""]) { $1 },
             "alerts.smtp_password_file": mail.merging(["alerts.smtp_username": "\"u\""]) { $1 },
+            "alerts.push_services": ["alerts.push": "true"],
             "postgres": ["store": "\"postgres://db.example/p\""],
             "http.listen": tls, "http.client_ca_file": tls,
             "http.certificate_file": ["http.key_file": "\"/k\""],

@@ -18,4 +18,8 @@ extension MemoryTransaction {
     }
     func note(_ delivery: AlertDelivery) {}
     func alertDeliveries() -> [AlertDelivery] { [] }
+    func pushSubscription(of session: ObjectID) -> PushSubscription? { nil }
+    func pushSubscriptions(of user: UserID) -> [PushSubscription] { [] }
+    func save(_ subscription: PushSubscription) {}
+    func deletePushSubscription(of session: ObjectID) {}
 }

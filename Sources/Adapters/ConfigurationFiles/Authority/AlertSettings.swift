@@ -8,6 +8,8 @@ package struct AlertSettings: Equatable, Sendable {
     package var webhook: Webhook?
     package var ntfy: Ntfy?
     package var mail: Mail?
+    /// Nil: no alerts go to browsers.
+    package var push: PushSettings?
     /// PEM file of CAs for all channels. Nil: the system's store.
     package var caFile: String?
     /// Whether plain text to other machines is allowed.
@@ -46,6 +48,7 @@ extension AlertSettings {
         webhook = try Self.webhook(section, insecure)
         ntfy = try Self.ntfy(section, insecure)
         mail = try Self.mail(section, insecure)
+        push = try PushSettings(section)
     }
 
     private static func rules(
@@ -209,7 +212,7 @@ extension AlertSettings {
     }
 
     /// `place` is a host, with a port or a path.
-    private static func isLoopback(_ place: Substring) -> Bool {
+    static func isLoopback(_ place: Substring) -> Bool {
         let host = place.prefix { $0 != "/" && $0 != "?" }
         do throws(BrokerURI.ParseError) {
             return try BrokerURI("mqtt://\(host)").isLoopback

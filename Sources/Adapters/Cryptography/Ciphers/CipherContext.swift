@@ -1,7 +1,7 @@
 import COpenSSL
 import Sessions
 
-/// One AES-256-GCM context with one key, freed with its owner. OpenSSL wipes the key.
+/// One AES-GCM context with one key, freed with its owner. OpenSSL wipes the key.
 ///
 /// The key is expanded once, and each message sets only its nonce. Sealing and opening may
 /// alternate. The corresponding C type is `EVP_CIPHER_CTX`.
@@ -19,7 +19,18 @@ struct CipherContext: ~Copyable {
     /// Expands the key. Throws `malformed` unless the key has 32 bytes.
     mutating func start(key: SecretBytes) throws(CryptographyError) {
         guard key.count == AES256GCM.keyCount else { throw .malformed }
-        let cipher = try unsafe Algorithm.aes256GCM
+        try unsafe start(Algorithm.aes256GCM, key: key)
+    }
+
+    /// The same for AES-128-GCM. Throws `malformed` unless the key has 16 bytes.
+    mutating func start128(key: SecretBytes) throws(CryptographyError) {
+        guard key.count == AES128GCM.keyCount else { throw .malformed }
+        try unsafe start(Algorithm.aes128GCM, key: key)
+    }
+
+    private func start(
+        _ cipher: OpaquePointer, key: SecretBytes
+    ) throws(CryptographyError) {
         let result = unsafe key.withBytes { key in
             let bytes = unsafe key.assumingMemoryBound(to: UInt8.self).baseAddress
             return unsafe EVP_EncryptInit_ex(raw, cipher, nil, bytes, nil)

@@ -5,7 +5,7 @@ package struct P256PublicKey: Sendable {
     /// Length of a coordinate, and of half a signature, in bytes.
     package static let count = 32
 
-    private let handle: PublicKeyHandle
+    let handle: PublicKeyHandle
 
     /// Throws `malformed` unless each coordinate has 32 bytes and they are a point of the curve.
     ///
@@ -20,6 +20,15 @@ package struct P256PublicKey: Sendable {
         } catch {
             throw .malformed
         }
+    }
+
+    /// A point as it is sent: 4, then both coordinates. Throws `malformed` for anything else.
+    ///
+    /// Source: SEC 1 §2.3.4.
+    package init(point: [UInt8]) throws(CryptographyError) {
+        guard point.count == 1 + 2 * Self.count, point[0] == 4 else { throw .malformed }
+        try self.init(
+            x: Array(point[1...Self.count]), y: Array(point[(1 + Self.count)...]))
     }
 
     /// Whether the owner of this key signed `message` with `signature`: R and S in 64 bytes. False

@@ -40,6 +40,13 @@ final class PublicKeyHandle: @unchecked Sendable {
         else { throw .malformed }
     }
 
+    /// Gives the key to `body` for the duration of the call.
+    func withKey<R: ~Copyable>(
+        _ body: (OpaquePointer) throws(CryptographyError) -> R
+    ) throws(CryptographyError) -> R {
+        try unsafe body(raw)
+    }
+
     /// Whether `signature` is a valid signature of `message` with SHA-256.
     ///
     /// The corresponding C function is `EVP_DigestVerify`.

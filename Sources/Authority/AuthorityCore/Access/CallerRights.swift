@@ -18,6 +18,7 @@ enum CallKind: CaseIterable, Sendable {
     case makeRecoveryCode
     case readLoginRequest, allowLogin, denyLogin
     case ownAlerts, everyAlert, testAlerts
+    case ownPush, push
 
     /// The protected class that the request writes. Nil if it writes none.
     var writtenClass: ClassName? {
@@ -31,7 +32,8 @@ enum CallKind: CaseIterable, Sendable {
         case .claimState, .openClaims, .everyOpenClaim, .ownBoards, .everyBoard, .board, .rename,
             .explain, .deleteData, .ownSessions, .everySession, .session, .users, .audit,
             .brokerLogin, .consumers, .makeConsumer, .removeConsumer, .identities, .ownAlerts,
-            .everyAlert, .testAlerts, .confirm, .passkeys, .readLoginRequest, .denyLogin: nil
+            .everyAlert, .testAlerts, .ownPush, .push, .confirm, .passkeys, .readLoginRequest,
+            .denyLogin: nil
         }
     }
 }
@@ -116,7 +118,7 @@ struct CallerRights: Equatable, Sendable {
             .ownSessions, .makeSession, .brokerLogin, .consumers, .makeConsumer, .removeConsumer,
             .identities, .link, .unlink, .ownAlerts, .confirm, .passkeys, .beginPasskey,
             .addPasskey, .renamePasskey, .removePasskey, .makeRecoveryCode, .readLoginRequest,
-            .allowLogin, .denyLogin: false
+            .allowLogin, .denyLogin, .ownPush, .push: false
         case .everyOpenClaim, .endClaim, .forgetRevocation, .everyBoard, .board, .rename,
             .explain, .renew, .release, .everySession, .session, .revoke, .update, .extend,
             .changeScope, .revokeAll, .users, .addUser, .changeProfile, .changeUser, .audit,

@@ -151,4 +151,6 @@ package struct WatchedBoard: Equatable, Sendable {
 /// A way on which alerts are sent.
 package enum AlertChannel: String, Sendable, CaseIterable {
     case webhook, email, ntfy
+    /// Web Push, to the browsers of the person whose board it is.
+    case push
 }

@@ -16,6 +16,7 @@ extension Authority {
         try invalidateFamily(of: record, transaction, at: now)
         try audit("session.ended", actor, record.board, record.id, reason, transaction, at: now)
         try note(TimelineEvent(end: reason), of: record, "by \(actor)", transaction, at: now)
+        try transaction.deletePushSubscription(of: record.id)
         if let board = record.board {
             if var known = try transaction.board(board) {
                 known.lastSeen = max(record.lastSeen, known.lastSeen ?? record.lastSeen)

@@ -18,6 +18,8 @@ struct PosternRoutes: Sendable {
     var readiness = Readiness()
     /// Nil: this process sends no alerts.
     var alertTest: (any AlertTest)?
+    /// Nil: no alerts go to browsers.
+    var push: (any PushDesk)?
 
     var routes: [HTTPRoute] {
         let parts = AccountRoutes(frontend: frontend).routes
@@ -32,6 +34,7 @@ struct PosternRoutes: Sendable {
             + AuditRoutes(frontend: frontend).routes
             + OwnSessionRoutes(frontend: frontend).routes
             + AlertRoutes(frontend: frontend, test: alertTest).routes
+            + PushRoutes(desk: push).routes
             + ConsumerRoutes(frontend: frontend).routes
             + EventRoutes(frontend: frontend, live: live).routes
             + BrokerRoutes(broker: askingBroker).routes

@@ -18,6 +18,7 @@ package struct ConsoleServer: Sendable {
     private let isStrictlyHTTPS: Bool
     private let readiness: Readiness
     private let alertTest: (any AlertTest)?
+    private let push: (any PushDesk)?
     private let logger: Logger
     private let onRefusal: @Sendable (RefusedRequest) -> Void
     private let onListening: @Sendable (Int) async -> Void
@@ -37,6 +38,7 @@ package struct ConsoleServer: Sendable {
     /// - `isStrictlyHTTPS`: tells browsers to use only HTTPS for a year.
     /// - `readiness`: says whether requests should come here, and ends the server.
     /// - `alertTest`: sends test messages; without it there is no channel.
+    /// - `push`: keeps the browsers that get alerts; without it none do.
     /// - `loginOrigins`: the addresses of earlier logins, the latest one last.
     /// - `onRefusal`: gets each request that was refused because of its caller.
     ///
@@ -48,7 +50,8 @@ package struct ConsoleServer: Sendable {
         askingBroker: AskingBroker? = nil, proxies: [String] = [],
         certificate: ConsoleCertificate? = nil, ownCA: String? = nil,
         isStrictlyHTTPS: Bool = false, readiness: Readiness = Readiness(),
-        alertTest: (any AlertTest)? = nil, loginOrigins: [String] = [],
+        alertTest: (any AlertTest)? = nil, push: (any PushDesk)? = nil,
+        loginOrigins: [String] = [],
         onRefusal: @escaping @Sendable (RefusedRequest) -> Void = { _ in },
         onListening: @escaping @Sendable (Int) async -> Void = { _ in }
     ) {
@@ -65,6 +68,7 @@ package struct ConsoleServer: Sendable {
         self.isStrictlyHTTPS = isStrictlyHTTPS
         self.readiness = readiness
         self.alertTest = alertTest
+        self.push = push
         self.logger = logger
         self.onRefusal = onRefusal
         self.onListening = onListening
@@ -89,7 +93,8 @@ package struct ConsoleServer: Sendable {
         let parse = ParseRoutes(frontend: frontend, rules: rules, data: data).routes
         let own = PosternRoutes(
             frontend: frontend, parseMount: rules.mount, live: live, data: data, ownCA: ownCA,
-            askingBroker: askingBroker, readiness: readiness, alertTest: alertTest
+            askingBroker: askingBroker, readiness: readiness, alertTest: alertTest,
+            push: push
         ).routes
         let page = PageRoutes(frontend: frontend, files: files).routes
         return ConsoleResponder(

@@ -29,6 +29,7 @@ struct AlertChannels: Sendable {
             case .webhook: settings.webhook != nil
             case .email: settings.mail != nil
             case .ntfy: settings.ntfy != nil
+            case .push: settings.push != nil
             }
         }
     }
@@ -53,6 +54,8 @@ struct AlertChannels: Sendable {
             case .webhook: try await call(notice)
             case .email: try await mail(notice)
             case .ntfy: try await notify(notice)
+            // It has other receivers for each board: `PushService` sends it.
+            case .push: break
             }
             return nil
         } catch {
@@ -125,6 +128,14 @@ struct AlertChannels: Sendable {
             throw ChannelFailure(words: "HTTP: status \(answer.status)")
         }
     }
+
+    /// How certificates are checked; nil if `ca_file` cannot be read now.
+    func trustOrNil() -> HTTPTrust? {
+        do throws(ChannelFailure) { return try trust() } catch { return nil }
+    }
+
+    /// A failure in words without a secret.
+    static func words(of failure: HTTPFailure) -> String { ChannelFailure(failure).words }
 
     private func trust() throws(ChannelFailure) -> HTTPTrust {
         guard let file = settings.caFile else { return HTTPTrust() }

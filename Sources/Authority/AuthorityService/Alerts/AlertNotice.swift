@@ -57,14 +57,22 @@ struct AlertNotice: Sendable {
 
     var sentence: String { text + "." }
 
+    /// For the service worker of the page. It fits into one message.
+    var pushForm: JSONValue {
+        .object([
+            "title": .string(title), "body": .string(Self.short(sentence, to: 1024)),
+            "tag": .string(id), "path": .string(board.map { "#/boards/\($0.id)" } ?? "#/boards"),
+        ])
+    }
+
     /// At most 256 bytes: a name of few characters can have many combining marks.
-    private static func short(_ name: String) -> String {
-        guard name.utf8.count > 256 else { return name }
+    private static func short(_ name: String, to limit: Int = 256) -> String {
+        guard name.utf8.count > limit else { return name }
         var short = String.UnicodeScalarView()
         var count = 0
         for scalar in name.unicodeScalars {
             count += UTF8.width(scalar)
-            guard count <= 253 else { break }
+            guard count <= limit - 3 else { break }
             short.append(scalar)
         }
         return String(short) + "…"

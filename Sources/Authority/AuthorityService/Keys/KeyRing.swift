@@ -29,6 +29,14 @@ package enum KeyRing {
         ]
     }
 
+    /// A new key for the push services.
+    static func pushKey(at now: Timestamp) throws(CryptographyError) -> KeyRecord {
+        let key = try P256PrivateKey()
+        return KeyRecord(
+            kind: .push, name: "1", publicKey: key.publicPoint, privateKey: try key.pem(),
+            createdAt: now)
+    }
+
     private static func secret(
         _ kind: KeyRecord.Kind, at now: Timestamp
     ) throws(CryptographyError) -> KeyRecord {

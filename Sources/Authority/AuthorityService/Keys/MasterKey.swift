@@ -82,6 +82,8 @@ package struct MasterKey: SecretWrapping {
                 let own = try Ed25519PrivateKey(rawRepresentation: key.privateKey).publicKey
                 return own.rawRepresentation == key.publicKey
                     && own.keyID.description == key.name
+            case .push:
+                return try P256PrivateKey(pem: key.privateKey).publicPoint == key.publicKey
             case .tokenHash, .refresh, .brokerPassword: return true
             }
         } catch {

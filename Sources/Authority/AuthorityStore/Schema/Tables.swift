@@ -1,6 +1,6 @@
 /// The tables of a store. Each comes after the tables that it refers to.
 extension Schema {
-    static let tables = people + sessions + boards + claims + traffic + records + alerts
+    static let tables = people + sessions + pushes + boards + claims + traffic + records + alerts
 
     private static let people = [
         Table(
@@ -107,6 +107,20 @@ extension Schema {
             indexes: [
                 .unique("user_id, name", "consumers_of_user"),
                 .on("until", "consumer_ends", where: "until IS NOT NULL"),
+            ]),
+    ]
+
+    private static let pushes = [
+        // Browsers that get alerts, each on a login of its person.
+        Table(
+            name: "push_subscriptions",
+            columns: [
+                .text("session_id", of: "sessions"), .text("user_id", of: "users"),
+                .text("endpoint"), .bytes("point"), .bytes("secret"), .integer("created_at"),
+            ], key: ["session_id"],
+            indexes: [
+                .unique("endpoint", "push_endpoints"),
+                .on("user_id", "push_subscriptions_of_user"),
             ]),
     ]
 

@@ -199,6 +199,7 @@ extension StoreTransaction {
                 "DELETE FROM claims WHERE session_id = ?",
                 "DELETE FROM families WHERE session_id = ?",
                 "DELETE FROM person_logins WHERE session_id = ?",
+                "DELETE FROM push_subscriptions WHERE session_id = ?",
                 "DELETE FROM timeline WHERE session_id = ?",
                 "DELETE FROM sessions WHERE id = ?",
             ] { try run(statement, [id]) }
