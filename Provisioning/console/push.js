@@ -59,5 +59,11 @@ async function forget() {
   await (await (await manager())?.getSubscription())?.unsubscribe();
 }
 
-// The authority forgets it with the login, the browser here.
-onNobody(() => forget().catch(() => {}));
+/** The authority forgets the browser with the login; the browser forgets here. */
+async function leave() {
+  await forget();
+  const worker = await navigator.serviceWorker.getRegistration();
+  for (const one of await worker?.getNotifications() ?? []) one.close();
+}
+
+onNobody(() => leave().catch(() => {}));

@@ -73,7 +73,9 @@ addEventListener("notificationclick", event => {
 });
 
 async function show(address) {
-  const [page] = await self.clients.matchAll({ type: "window" });
+  const all = await self.clients.matchAll({ type: "window" });
+  // The page of a claim stays: a claim is only there.
+  const page = all.find(one => one.url.split("#")[0] === root);
   if (!page) return self.clients.openWindow(address);
   await page.focus();
   return page.navigate(address);
