@@ -1,5 +1,6 @@
 """Lists of boards in pages: while boards come and go, by search and label, each person's own."""
 
+import json
 import urllib.parse
 
 import pytest
@@ -48,7 +49,7 @@ def test_search_is_taken_as_it_is_written(owner, boards, text, found):
     assert names(answer) == found and answer["counts"]["all"] == len(found)
 
 
-def test_pages_have_each_board_once_while_boards_come_and_go(owner, boards):
+def test_pages_have_each_board_once_while_some_are_released_and_renamed(owner, boards):
     for sort in ("name", "attention"):
         first = page(owner, search="field", sort=sort, limit=7)
         gone, moved = first["results"][2], first["results"][4]
@@ -77,11 +78,21 @@ def test_labels_group_and_are_set_by_the_owner(house, owner, boards):  # noqa: F
     path = f"{BOARDS}/{boards['Küche'].iid}"
     status, board = owner.http("PUT", path, {"labels": ["kitchen", "a.b_c-1", "kitchen"]})
     assert (status, board["labels"]) == (200, ["a.b_c-1", "kitchen"])
+    change = {"addLabels": ["b", "kitchen"], "removeLabels": ["a.b_c-1", "b2"]}
+    status, board = owner.http("PUT", path, change)
+    assert (status, board["labels"]) == (200, ["b", "kitchen"])
+    for body in (change | {"labels": []}, {"addLabels": ["B"]}, {}, {"labels": None},
+                 {"name": "no", "addLabels": [f"l{n}" for n in range(7)]}):
+        assert owner.http("PUT", path, body)[0] == 400, body
     for labels in (["Kitchen"], ["a b"], ["ü"], [""], ["-a"], ["a" * 33], "kitchen", [None],
                    [f"l{n}" for n in range(9)]):
         status, body = owner.http("PUT", path, {"labels": labels})
         assert status == 400, (labels, body)
-    listed = owner.must("boards", "list", "--label", "kitchen", "--json")
+    listed = owner.must("boards", "list", "--label", "Kitchen", "--json")
+    assert json.loads(listed)[0]["name"] == "Küche"
+    for line in (("label", path, "Bärn"), ("list", "--label", "a b"), ("list", "--search", "")):
+        done = owner.cli("boards", *line)
+        assert done.returncode == 2, (line, done.stderr)
     assert boards["Küche"].iid in listed and listed.count("installationId") == 1
     owner.must("boards", "label", boards["Küche"].iid, "odd", "north")
     assert len(names(page(owner, label="odd"))) == len(ODD)

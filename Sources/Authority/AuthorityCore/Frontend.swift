@@ -62,17 +62,14 @@ package protocol AuthorityFrontend: ParseObjects, IdentityFrontend, PasskeyFront
     /// One page of the same boards.
     func boards(_ query: BoardQuery, by caller: Caller) async throws(AuthorityError) -> BoardPage
     /// One board: the caller's, or any board for an administrator. Any other gives 101, whether it
-    /// exists or not. `rename`, `label` and `timeline` have the same rule.
+    /// exists or not. `change` and `timeline` have the same rule.
     func board(
         _ id: InstallationID, by caller: Caller
     ) async throws(AuthorityError) -> BoardDetail
     /// Renames a board. The next claim of the board sets the name from the claim URL again.
-    func rename(
-        _ board: InstallationID, to name: BoardName, by caller: Caller
-    ) async throws(AuthorityError) -> Board
-    /// Sets the labels of a board; 142 for more than it may have.
-    func label(
-        _ board: InstallationID, _ labels: [BoardLabel], by caller: Caller
+    /// Changes all or nothing; 142 for more labels than a board may have.
+    func change(
+        _ board: InstallationID, _ change: BoardChange, by caller: Caller
     ) async throws(AuthorityError) -> Board
     /// Gives a board whose session expired a new one from afar: the same user, scope and fields.
     /// Returns the renewal, which waits for the board as a claim does. The caller's own board, or

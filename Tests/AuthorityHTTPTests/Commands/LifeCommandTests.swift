@@ -217,12 +217,17 @@ struct LifeCommandTests {
             #expect(await person.types("boards label greenhouse --none")
                 == "! ✓ greenhouse (\(StubFrontend.iid)) has no labels\n[0]")
             let listed = await person.types("boards list --label barn --search Gre%20en --json")
-            #expect(listed.matches(of: /"name":"greenhouse"/).count == 2)
+            // The board of both pages once.
+            #expect(listed.matches(of: /"name":"greenhouse"/).count == 1)
             let calls = await person.console.frontend.calls
             #expect(calls.contains("label \(StubFrontend.iid) barn north"))
             #expect(calls.contains("page everyone false name 200 gre%20en barn"))
             #expect(calls.last == "page everyone false name 200 gre%20en barn after greenhouse")
             #expect(await person.types("boards label greenhouse").hasSuffix("[2]"))
+            #expect(await person.types("boards label greenhouse NORTH").hasSuffix("[0]"))
+            let told = await person.types("boards label greenhouse B\u{e4}rn")
+            #expect(told.contains("is no label: use 1 to 32 of") && told.hasSuffix("[2]"))
+            #expect(await person.types("boards list --label a/b").hasSuffix("[2]"))
         }
     }
 

@@ -173,18 +173,24 @@ extension StubFrontend {
         return BoardDetail(board: try board(), openClaim: nil)
     }
 
-    func rename(
-        _ id: InstallationID, to name: BoardName, by caller: Caller
+    func change(
+        _ id: InstallationID, _ change: BoardChange, by caller: Caller
     ) async throws(AuthorityError) -> Board {
-        try note("rename \(id) to \(name)")
-        return try board(named: name.description)
+        if let name = change.name { try note("rename \(id) to \(name)") }
+        var labels: [BoardLabel] = []
+        switch change.labels {
+        case .set(let all):
+            try note("label \(id) \(Self.words(all))")
+            labels = Array(all.sorted().prefix(1))
+        case .change(let added, let removed):
+            try note("label \(id) +\(Self.words(added)) -\(Self.words(removed))")
+        case nil: break
+        }
+        return try board(named: change.name?.description ?? "greenhouse", labels: labels)
     }
 
-    func label(
-        _ id: InstallationID, _ labels: [BoardLabel], by caller: Caller
-    ) async throws(AuthorityError) -> Board {
-        try note("label \(id) \(labels.map(\.description).joined(separator: " "))")
-        return try board(labels: Array(labels.prefix(1)))
+    private static func words(_ labels: Set<BoardLabel>) -> String {
+        labels.sorted().map(\.description).joined(separator: " ")
     }
 
     /// The first page of two, with the same board on each.

@@ -228,7 +228,8 @@ struct RenewalTests {
         await expectRefusal(.forbidden) { try await renew(live, by: bob) }
         _ = try await renew(live, by: ada)
         let name = try #require(BoardName("shed"))
-        _ = try await house.authority.rename(live.board.installation, to: name, by: bob)
+        _ = try await house.authority.change(
+            live.board.installation, BoardChange(name: name), by: bob)
         _ = try await accept(live)
         #expect(try await view(live, by: house.login("bob")).name == "shed")
     }

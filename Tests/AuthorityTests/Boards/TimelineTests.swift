@@ -173,12 +173,14 @@ struct TimelineTests {
         let board = try BoardDouble()
         _ = try await house.provisioned(board, by: ada)
         let name = try #require(BoardName("shed"))
-        let view = try await house.authority.rename(board.installation, to: name, by: ada)
+        let view = try await house.authority.change(
+            board.installation, BoardChange(name: name), by: ada)
         #expect(view.name == "shed")
         let detail = try await house.authority.board(board.installation, by: ada)
         #expect(detail.board.name == "shed" && detail.openClaim == nil)
         await #expect(throws: AuthorityError.refused(Refusal(.notFound, "no such board"))) {
-            _ = try await house.authority.rename(board.installation, to: name, by: bob)
+            _ = try await house.authority.change(
+                board.installation, BoardChange(name: name), by: bob)
         }
         for text in ["", "a\u{1b}b", String(repeating: "x", count: 65), "a\nb"] {
             #expect(BoardName(text) == nil)

@@ -91,6 +91,31 @@ struct BoardListTests {
         #expect(Set(seen).count == seen.count)
     }
 
+    @Test("shows a board that moves up meanwhile twice or not at all, and the counts tell")
+    func moving() async throws {
+        let house = try await House()
+        let ada = try await house.login()
+        try await add((0..<9).map { "m\($0)" }, to: house, of: ada)
+        var query = try query(.attention, limit: 3)
+        var page = try await house.authority.boards(query, by: ada)
+        var seen = page.entries.map(\.board.name)
+        let (now, risen) = (house.clock.now, Self.id(7))
+        try await house.store.transact { tx throws(AuthorityError) in
+            try tx.save(Alert(
+                id: try Self.fresh(), kind: .refusals, board: risen, boardName: "", text: "",
+                details: [:], openedAt: now, resolvedAt: nil))
+        }
+        while let next = page.next {
+            query.after = next
+            page = try await house.authority.boards(query, by: ada)
+            seen += page.entries.map(\.board.name)
+        }
+        #expect(seen == (0..<9).filter { $0 != 7 }.map { "m\($0)" })
+        query.after = nil
+        page = try await house.authority.boards(query, by: ada)
+        #expect(page.counts?.all == 9 && page.entries.map(\.board.name) == ["m7", "m0", "m1"])
+    }
+
     @Test("has the caller's boards alone, and everyone's for an administrator who asks")
     func owners() async throws {
         let house = try await House()
@@ -121,7 +146,8 @@ struct BoardListTests {
         let nothing = try await house.authority.boards(query(), by: device)
         #expect(nothing.entries.isEmpty && nothing.counts?.all == 0)
         await #expect(throws: AuthorityError.self) {
-            try await house.authority.label(Self.id(10), [barn], by: house.addUser("eve"))
+            try await house.authority.change(
+                Self.id(10), BoardChange(labels: .set([barn])), by: house.addUser("eve"))
         }
     }
 
@@ -134,7 +160,7 @@ struct BoardListTests {
                 BoardDouble(), by: ada, duration: days.map { .seconds($0 * 86_400) })
             let board = live.board.installation
             let name = try #require(BoardName(name))
-            _ = try await house.authority.rename(board, to: name, by: ada)
+            _ = try await house.authority.change(board, BoardChange(name: name), by: ada)
             // What a board calls its version is no status.
             try await house.authority.note(
                 BoardStatus(
@@ -172,6 +198,47 @@ struct BoardListTests {
             all: 6, online: 5, needing: [.alert: 1, .session: 2, .offline: 1]))
     }
 
+    @Test("announces the earliest end alone, as the board itself", arguments: [
+        (29, 40, nil, 11, false), (29, 40, nil, 22, true), (60, 40, nil, 9, false),
+        (60, 40, nil, 10, true), (60, nil, 8, 0, false), (60, nil, 8, 1, true),
+        (60, nil, 31, 0, false), (60, nil, 31, 1, true), (1, nil, nil, 0, false),
+    ] as [(Int64, Int64?, Int64?, Int64, Bool)])
+    func end(
+        days: Int64, absolute: Int64?, idle: Int64?, age: Int64, isAnnounced: Bool
+    ) async throws {
+        func span(_ days: Int64) -> Duration { .seconds(days * 86_400) }
+        let house = try await House(
+            lifetimes: LifetimePolicy(
+                access: .seconds(300), absolute: absolute.map(span), idle: idle.map(span)))
+        let ada = try await house.login()
+        _ = try await house.provisioned(
+            BoardDouble(), by: ada, duration: span(min(days, absolute ?? days)))
+        house.clock.advance(span(age))
+        let entry = try #require(
+            try await house.authority.boards(query(.attention), by: house.login()).entries.first)
+        #expect((entry.attention == .session) == isAnnounced)
+        #expect((entry.board.warning != nil) == isAnnounced)
+    }
+
+    @Test("holds the longest names, each form of a text, and finds them")
+    func longNames() async throws {
+        let house = try await House()
+        let ada = try await house.login()
+        // 64 characters of 3.9 kB: more than an index can hold.
+        let long = String(String.UnicodeScalarView((0..<1950).flatMap { number in
+            let mark = Unicode.Scalar(UInt32(0x300 + number * 2_654_435_761 / 4096 % 0x60))
+            return number % 31 == 0 ? [Unicode.Scalar("a"), mark ?? "b"] : [mark ?? "b"]
+        }))
+        #expect(long.count <= 64 && long.utf8.count > 3800)
+        try await add([long, "Cafe\u{301}"], to: house, of: ada)
+        let page = try await house.authority.boards(query(limit: 1), by: ada)
+        var rest = try query(limit: 1)
+        rest.after = try #require(page.next)
+        let all = page.entries.map(\.board.name) + (try await names(rest, house, ada))
+        #expect(Set(all) == [long, "Cafe\u{301}"])
+        #expect(try await names(query(search: "CAF\u{C9}"), house, ada) == ["Cafe\u{301}"])
+    }
+
     private static func fresh() throws(AuthorityError) -> MessageID {
         do { return try MessageID.fresh() } catch {
             throw .failed(layer: "test", text: "\(error)")
@@ -185,23 +252,34 @@ struct BoardListTests {
         let live = try await house.provisioned(BoardDouble(), by: ada)
         let board = live.board.installation
         let words = try ["north", "barn", "barn", "barn-2"].map { try #require(BoardLabel($0)) }
-        let labeled = try await house.authority.label(board, words, by: ada)
+        let labeled = try await house.authority.change(
+            board, BoardChange(labels: .set(Set(words))), by: ada)
         #expect(labeled.labels.map(\.description) == ["barn", "barn-2", "north"])
         #expect(try await house.authority.board(board, by: ada).board.labels == labeled.labels)
+        // A change leaves the others. Nothing of it is done if it would leave too many.
+        let south = try #require(BoardLabel("south"))
+        let swap = BoardChange.Labels.change(adding: [south], removing: [words[0]])
+        let swapped = try await house.authority.change(
+            board, BoardChange(labels: swap), by: ada)
+        #expect(swapped.labels.map(\.description) == ["barn", "barn-2", "south"])
+        let back = BoardChange.Labels.change(adding: [words[0]], removing: [south])
+        _ = try await house.authority.change(board, BoardChange(labels: back), by: ada)
         try await add(["other"], to: house, of: ada, labels: [words[0]])
         let page = try await house.authority.boards(query(label: "barn"), by: ada)
         #expect(page.entries.map(\.board.installation) == [board])
         #expect(page.labels == [words[0]: 2, words[1]: 1, words[3]: 1])
         #expect(try await names(query(label: "bar"), house, ada) == [])
-        #expect(try await house.audit("board.labeled").map(\.detail) == ["barn, barn-2, north"])
+        #expect(try await house.audit("board.labeled").map(\.detail) .last == "barn, barn-2, north")
         // A heartbeat and another claim of the same owner leave them.
         _ = try await live.authenticate()
         _ = try await house.provisioned(live.board.pairedAnew(), by: ada)
         #expect(try await house.authority.board(board, by: ada).board.labels == labeled.labels)
         let many = try (0...BoardLabel.most).map { try #require(BoardLabel("l\($0)")) }
         await #expect(throws: AuthorityError.self) {
-            try await house.authority.label(board, many, by: ada)
+            try await house.authority.change(
+                board, BoardChange(name: BoardName("too many"), labels: .set(Set(many))), by: ada)
         }
+        #expect(try await house.authority.board(board, by: ada).board.name != "too many")
         _ = try await house.authority.release(board, by: ada)
         let bob = try await house.addUser("bob")
         _ = try await house.provisioned(live.board.pairedAnew(), by: bob)

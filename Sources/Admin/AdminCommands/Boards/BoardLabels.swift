@@ -21,18 +21,32 @@ extension BoardsCommand {
             guard labels.isEmpty == none else {
                 throw ValidationError("name the labels, or --none to remove all")
             }
+            for label in labels { _ = try BoardsCommand.label(label) }
         }
 
         func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
             let client = try place.login(in: surroundings).client
             let board = try await client.board(named: board)
             let answer = try await client.own(
-                .put, "/boards/\(board.id)", ["labels": .array(labels.map(JSONValue.string))])
+                .put, "/boards/\(board.id)",
+                ["labels": .array(labels.map { .string($0.lowercased()) })])
             let row = try decoding { () throws(WireError) in try BoardRow(json: answer) }
             let words = row.labels.isEmpty ? "no labels" : row.labels.joined(separator: ", ")
             surroundings.step(true, "\(board) has \(Printable.line(words))")
             if place.json { surroundings.emit(row.json) }
         }
+    }
+}
+
+extension BoardsCommand {
+    /// A label as a person writes it, in any case.
+    static func label(_ text: String) throws(ValidationError) -> BoardLabel {
+        guard let label = BoardLabel(text.lowercased()) else {
+            throw ValidationError(
+                "'\(Printable.line(text))' is no label: use 1 to 32 of a-z, 0-9, '.', '_' and '-', "
+                    + "and begin with a letter or a digit")
+        }
+        return label
     }
 }
 
@@ -47,15 +61,22 @@ extension AuthorityClient {
                 BoardRow.init(json:))
         }
         var query = "sort=name&limit=200&everyone=\(everyone)"
-        if let label { query += "&label=\(PercentEncoding.encode(label))" }
+        if let label { query += "&label=\(PercentEncoding.encode(label.lowercased()))" }
         if let search { query += "&search=\(PercentEncoding.encode(search))" }
         var boards: [BoardRow] = []
+        // A board that is renamed meanwhile may be on two pages.
+        var seen: Set<InstallationID> = []
         var cursor: String?
         repeat {
             let answer = try await own(
                 .get, "/boards?\(query)" + (cursor.map { "&cursor=\($0)" } ?? ""))
             let page = try results(in: answer, BoardRow.init(json:))
-            boards += page
+            guard answer.members["next"] != nil else {
+                throw .failed(
+                    layer: "authority",
+                    text: "it is older and has no labels and no search; list all boards")
+            }
+            boards += page.filter { seen.insert($0.installation).inserted }
             let next = try decoding { () throws(WireError) in
                 try answer.optional("next") { $0.asString }
             }

@@ -27,6 +27,14 @@ struct BoardsCommand: ParsableCommand {
             valueName: "text"))
         var search: String?
 
+        func validate() throws {
+            if let label { _ = try BoardsCommand.label(label) }
+            guard let search else { return }
+            guard !search.isEmpty, ClaimURL.shown(search) == search else {
+                throw ValidationError("--search has 1 to 64 visible characters")
+            }
+        }
+
         func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
             let client = try place.login(in: surroundings).client
             let boards = try await client.boards(

@@ -48,24 +48,4 @@ extension Authority {
                 openClaim: try act.transaction.openClaim(on: id)?.view(at: act.now))
         }
     }
-
-    package func rename(
-        _ board: InstallationID, to name: BoardName, by caller: Caller
-    ) async throws(AuthorityError) -> Board {
-        try await act(.rename, by: caller) { act throws(AuthorityError) in
-            var record = try act.ownBoard(board)
-            let old = record.name
-            record.name = name.description
-            if record.name != old {
-                try act.transaction.save(record)
-                try audit(
-                    "board.renamed", act.user.username, board, nil,
-                    "\(name), before: \(old)", act.transaction, at: act.now)
-            }
-            guard let view = try view(of: record, act.transaction, at: act.now) else {
-                throw .refuse(.notFound, "no such board")
-            }
-            return view
-        }
-    }
 }

@@ -1,5 +1,5 @@
 package import Sessions
-import Wire
+package import Wire
 
 /// Why a board needs a person, the most urgent first. The raw values order a list.
 package enum BoardAttention: Int64, Sendable, CaseIterable {
@@ -57,6 +57,8 @@ package struct BoardQuery: Equatable, Sendable {
 
     /// The most boards of one page.
     package static let most = 200
+    /// The most boards that are compared by what they need, and counted: the first by their names.
+    package static let mostRanked = 10_000
 
     /// Everyone's; for administrators.
     package var everyone = false
@@ -73,19 +75,15 @@ package struct BoardQuery: Equatable, Sendable {
 /// What the ends of sessions are compared with.
 package struct AttentionTimes: Equatable, Sendable {
     package let now: Timestamp
-    /// A session made at this time or before ends soon, by the authority's limit.
-    package let madeBy: Timestamp
-    /// A session last used at this time or before ends soon.
-    package let usedBy: Timestamp
+    /// The authority's limit from a session's creation.
+    package let absolute: Duration?
+    /// The authority's limit from a session's last use.
+    package let idle: Duration?
 
     package init(at now: Timestamp, under lifetimes: LifetimePolicy) {
-        func latest(_ span: Duration?) -> Timestamp {
-            guard let span else { return Timestamp(milliseconds: .min) }
-            return now + SessionOutlook.notice(of: span) - span
-        }
         self.now = now
-        madeBy = latest(lifetimes.absolute)
-        usedBy = latest(lifetimes.idle)
+        absolute = lifetimes.absolute
+        idle = lifetimes.idle
     }
 }
 
@@ -100,7 +98,7 @@ package struct RankedBoard: Sendable {
     }
 }
 
-/// The numbers of boards that match a query.
+/// The numbers of boards that match a query, up to `BoardQuery.mostRanked`.
 package struct BoardCounts: Equatable, Sendable {
     package var all = 0
     package var online = 0

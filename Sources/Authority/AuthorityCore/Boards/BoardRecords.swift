@@ -1,4 +1,5 @@
 package import Sessions
+package import Wire
 
 /// A board: an installation that has accepted at least one claim.
 package struct BoardRecord: Sendable {
@@ -30,9 +31,17 @@ package struct BoardRecord: Sendable {
         self.lastSeen = lastSeen
     }
 
-    /// The name by which boards are sorted and searched.
+    /// The name by which boards are sorted and searched, in one form for equal texts. Its length
+    /// has a limit, because a database's index cannot hold the longest names.
     package var nameKey: String { Self.nameKey(of: name) }
-    static func nameKey(of name: String) -> String { name.lowercased() }
+    private static let longestKey = 1024
+
+    static func nameKey(of name: String) -> String {
+        let key = ShownText.composed(name.lowercased())
+        guard key.utf8.count > longestKey else { return key }
+        let end = key.utf8.index(key.startIndex, offsetBy: longestKey)
+        return String(key.unicodeScalars[..<end])
+    }
 }
 
 /// One claim, open or ended. A board has at most one open claim.

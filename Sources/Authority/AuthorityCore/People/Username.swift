@@ -57,7 +57,7 @@ package struct EmailAddress: Hashable, Sendable, CustomStringConvertible {
 
 /// One line of text as people see it: in the form NFC, and without characters that move a cursor,
 /// reorder text or are invisible.
-private struct ShownText {
+struct ShownText {
     let text: String
 
     init?(_ raw: String, limit: Int) {

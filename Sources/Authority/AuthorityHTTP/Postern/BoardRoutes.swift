@@ -35,27 +35,38 @@ struct BoardRoutes: Sendable {
         return Answer(form(of: detail.board).merging(detail.extraForm) { $1 })
     }
 
-    /// `{"name": text, "labels": [text]}`, one of them or both. Labels replace those before.
+    /// `{"name": text, "labels": [text]}`, or one of them. Labels replace those before; instead of
+    /// `labels`, `addLabels` and `removeLabels` leave others as they are.
     private func change(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
         let id = try id(in: call)
         let json = try call.json()
-        let (name, labels) = try reading { () throws(WireError) in
-            let labels = try json.optional("labels", Self.labels)
-            return (
-                labels != nil && json.members["name"] == nil
-                    ? nil : try json.parsed("name", BoardName.init), labels)
+        let change = try reading { () throws(WireError) in
+            BoardChange(
+                name: try json.optional("name") { $0.asString.flatMap(BoardName.init) },
+                labels: try Self.labels(in: json))
         }
-        var board: Board?
-        if let name { board = try await frontend.rename(id, to: name, by: caller) }
-        if let labels { board = try await frontend.label(id, labels, by: caller) }
-        guard let board else { throw .noObject }
-        return Answer(form(of: board))
+        guard change != BoardChange() else {
+            throw .refused(
+                Refusal(.validation, "the request changes neither the name nor the labels"))
+        }
+        return Answer(form(of: try await frontend.change(id, change, by: caller)))
     }
 
-    private static func labels(_ value: JSONValue) -> [BoardLabel]? {
+    private static func labels(
+        in json: JSONObject
+    ) throws(WireError) -> BoardChange.Labels? {
+        let all = try json.optional("labels", labelSet)
+        let added = try json.optional("addLabels", labelSet)
+        let removed = try json.optional("removeLabels", labelSet)
+        guard added != nil || removed != nil else { return all.map { .set($0) } }
+        guard all == nil else { throw .mistyped("labels") }
+        return .change(adding: added ?? [], removing: removed ?? [])
+    }
+
+    private static func labelSet(_ value: JSONValue) -> Set<BoardLabel>? {
         guard let values = value.asArray, values.count <= BoardLabel.most else { return nil }
         let labels = values.compactMap { $0.asString.flatMap(BoardLabel.init) }
-        return labels.count == values.count ? labels : nil
+        return labels.count == values.count ? Set(labels) : nil
     }
 
     /// The board's records are deleted, unless `?keepData=true` leaves them with their owner. They

@@ -1,23 +1,20 @@
 import AuthorityCore
 import PostgreSQLClient
 import Sessions
+import Wire
 
 /// Lists of boards, filtered, sorted and cut by the database.
 extension StoreTransaction {
     func boards(
         _ query: BoardQuery, of owner: UserID?, _ times: AttentionTimes
     ) throws(AuthorityError) -> [RankedBoard] {
-        var statement = ListStatement(query, of: owner, times, dialect)
+        var statement = ListStatement(query, of: owner, times, dialect, isPage: true)
         let isSorted = query.order == .attention
         let order = isSorted ? "attention, name_key, id" : "name_key, id"
         var rest = ""
-        if let after = query.after {
-            var places = [statement.bind(after.nameKey), statement.bind(after.board.description)]
-            if isSorted {
-                let attention = after.attention ?? .alert
-                places.insert("CAST(\(statement.bind(attention.rawValue)) AS BIGINT)", at: 0)
-            }
-            rest = "WHERE (\(order)) > (\(places.joined(separator: ", ")))"
+        if isSorted, let after = query.after {
+            let attention = statement.bind((after.attention ?? .alert).rawValue)
+            rest = "WHERE (\(order)) > (CAST(\(attention) AS BIGINT), \(statement.place(after)))"
         }
         let found = try rows(
             """
@@ -35,7 +32,7 @@ extension StoreTransaction {
     func boardCounts(
         _ query: BoardQuery, of owner: UserID?, _ times: AttentionTimes
     ) throws(AuthorityError) -> BoardCounts {
-        let statement = ListStatement(query, of: owner, times, dialect)
+        let statement = ListStatement(query, of: owner, times, dialect, isPage: false)
         let found = try row(
             """
             SELECT count(*) AS boards, count(up) AS up,
@@ -59,7 +56,7 @@ extension StoreTransaction {
             """
             SELECT labels, count(*) AS number FROM boards
             WHERE \(condition) labels <> '' AND NOT released GROUP BY labels
-            LIMIT \(Self.piece)
+            ORDER BY labels LIMIT \(Self.piece)
             """, owner.map { [$0.description] } ?? [])
         var counts: [BoardLabel: Int] = [:]
         for row in found {
@@ -84,39 +81,57 @@ extension StoreTransaction {
     }
 }
 
-/// The SELECT of all boards that match a query, each with what it needs from a person.
+/// The SELECT of the boards that match a query, each with what it needs from a person.
+///
+/// Boards are chosen by their names first, so that only so many are compared with their sessions
+/// and alerts: those of the page, or the first `BoardQuery.mostRanked`.
 private struct ListStatement {
     private(set) var boards = ""
     private(set) var values: [(any SQLBindable)?] = []
 
     init(
-        _ query: BoardQuery, of owner: UserID?, _ times: AttentionTimes, _ dialect: SQLDialect
+        _ query: BoardQuery, of owner: UserID?, _ times: AttentionTimes, _ dialect: SQLDialect,
+        isPage: Bool
     ) {
         let rank = rank(times)
-        var conditions = ["NOT boards.released"]
-        if let owner { conditions.append("boards.owner = \(bind(owner.description))") }
+        let isByName = isPage && query.order == .name
+        let conditions = conditions(
+            query, of: owner, dialect, after: isByName ? query.after : nil)
+        let most = bind(isByName ? query.limit : BoardQuery.mostRanked)
+        // A status is searched as in `StoreTally`.
+        boards = """
+            SELECT chosen.*, statuses.installation_id AS up,
+                CAST(\(rank) AS BIGINT) AS attention
+            FROM (
+                SELECT * FROM boards WHERE \(conditions.joined(separator: " AND "))
+                ORDER BY name_key, id LIMIT \(most)
+            ) AS chosen
+            LEFT JOIN statuses ON statuses.installation_id = chosen.id
+                AND statuses.status LIKE '%"status":"up"%'
+            LEFT JOIN sessions AS living ON living.installation_id = chosen.id
+                AND living.state = 'active' AND living.device_key IS NOT NULL
+            """
+    }
+
+    private mutating func conditions(
+        _ query: BoardQuery, of owner: UserID?, _ dialect: SQLDialect, after: BoardPosition?
+    ) -> [String] {
+        var conditions = ["NOT released"]
+        if let owner { conditions.append("owner = \(bind(owner.description))") }
         if let label = query.label {
             let text = bind(StoreTransaction.text(of: [label]))
-            conditions.append("boards.labels <> ''")
-            conditions.append("\(dialect.place(of: text, in: "boards.labels")) > 0")
+            conditions.append("labels <> ''")
+            conditions.append("\(dialect.place(of: text, in: "labels")) > 0")
         }
         if let search = query.search {
             let text = bind(search.key)
             conditions.append("""
-                (\(dialect.place(of: text, in: "boards.name_key")) > 0
-                    OR \(dialect.place(of: text, in: "boards.id")) = 1)
+                (\(dialect.place(of: text, in: "name_key")) > 0
+                    OR \(dialect.place(of: text, in: "id")) = 1)
                 """)
         }
-        // A status is searched as in `StoreTally`.
-        boards = """
-            SELECT boards.*, statuses.installation_id AS up,
-                CAST(\(rank) AS BIGINT) AS attention
-            FROM boards LEFT JOIN statuses ON statuses.installation_id = boards.id
-                AND statuses.status LIKE '%"status":"up"%'
-            LEFT JOIN sessions AS living ON living.installation_id = boards.id
-                AND living.state = 'active' AND living.device_key IS NOT NULL
-            WHERE \(conditions.joined(separator: " AND "))
-            """
+        if let after { conditions.append("(name_key, id) > (\(place(after)))") }
+        return conditions
     }
 
     /// A placeholder for the value.
@@ -125,31 +140,58 @@ private struct ListStatement {
         return "?\(values.count)"
     }
 
-    /// The raw value of `BoardAttention`. The ends of a session are those of `SessionOutlook`.
+    /// Placeholders for a board's name and id.
+    mutating func place(_ position: BoardPosition) -> String {
+        "\(bind(position.nameKey)), \(bind(position.board.description))"
+    }
+
+    /// The raw value of `BoardAttention`.
     private mutating func rank(_ times: AttentionTimes) -> String {
-        let now = bind(times.now.milliseconds)
-        let (madeBy, usedBy) = (bind(times.madeBy.milliseconds), bind(times.usedBy.milliseconds))
-        let ends = ["expires_at", "absolute_limit"].map { end in
-            "living.\(end) - \(now) <= \(Self.notice(of: "living.\(end) - living.created_at"))"
+        """
+        CASE WHEN EXISTS (
+            SELECT 1 FROM alerts WHERE alerts.subject = chosen.id AND resolved_at IS NULL
+                AND opened_at >= chosen.owned_since
+                AND kind NOT IN ('session-ending', 'session-expired')) THEN 0
+        WHEN living.id IS NULL OR \(Self.isEnding(times, at: bind(times.now.milliseconds))) THEN 1
+        WHEN statuses.installation_id IS NULL THEN 2
+        ELSE 3 END
+        """
+    }
+
+    /// Whether it is time to announce the end of the living session: as `SessionOutlook.warning`,
+    /// where the earliest end decides.
+    private static func isEnding(_ times: AttentionTimes, at now: String) -> String {
+        let (made, never) = ("living.created_at", "\(Int64.max)")
+        let expiry = "coalesce(living.expires_at, \(never))"
+        var limit = "living.absolute_limit"
+        if let absolute = times.absolute {
+            let present = "\(made) + \(milliseconds(absolute))"
+            limit = "CASE WHEN \(limit) < \(present) THEN \(limit) ELSE \(present) END"
+        }
+        var (idle, idleNotice) = (never, "0")
+        if let span = times.idle {
+            idle = "living.last_seen + \(milliseconds(span))"
+            idleNotice = "\(milliseconds(SessionOutlook.notice(of: span)))"
         }
         return """
-            CASE WHEN EXISTS (
-                SELECT 1 FROM alerts WHERE alerts.subject = boards.id AND resolved_at IS NULL
-                    AND opened_at >= boards.owned_since
-                    AND kind NOT IN ('session-ending', 'session-expired')) THEN 0
-            WHEN living.id IS NULL OR living.created_at <= \(madeBy)
-                OR living.last_seen <= \(usedBy) OR \(ends.joined(separator: " OR ")) THEN 1
-            WHEN statuses.installation_id IS NULL THEN 2
-            ELSE 3 END
+            CASE WHEN \(expiry) <= (\(limit)) AND \(expiry) <= \(idle)
+                THEN \(expiry) - \(now) <= \(notice(of: "\(expiry) - \(made)"))
+            WHEN (\(limit)) <= \(idle)
+                THEN (\(limit)) - \(now) <= \(notice(of: "(\(limit)) - \(made)"))
+            ELSE \(idle) - \(now) <= \(idleNotice) END
             """
     }
 
     /// `SessionOutlook.notice` of a span in milliseconds.
     private static func notice(of span: String) -> String {
         let cases = SessionOutlook.warningDays.reversed().map { days in
-            let ahead = Int64(days) * 86_400_000
+            let ahead = milliseconds(.seconds(Int64(days) * 86_400))
             return "WHEN \(span) > \(ahead) THEN \(ahead)"
         }
         return "CASE \(cases.joined(separator: " ")) ELSE 0 END"
+    }
+
+    private static func milliseconds(_ span: Duration) -> Int64 {
+        (Timestamp(milliseconds: 0) + span).milliseconds
     }
 }

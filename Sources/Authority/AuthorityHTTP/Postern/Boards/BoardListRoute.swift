@@ -13,6 +13,8 @@ struct BoardListRoute: Sendable {
 
     /// The newest values of each board.
     private static let newest = 3
+    /// The most boards of one page with what each has sent: each needs a read of its own.
+    private static let mostLive = 50
     private static let parameters = ["search", "label", "sort", "limit", "cursor", "live"]
 
     static func isAsked(by call: Call) -> Bool {
@@ -20,8 +22,9 @@ struct BoardListRoute: Sendable {
     }
 
     func answer(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
-        let query = try Self.query(in: call)
+        var query = try Self.query(in: call)
         let isLive = try call.flag("live")
+        if isLive { query.limit = min(query.limit, Self.mostLive) }
         let page = try await frontend.boards(query, by: caller)
         var results: [JSONValue] = []
         for entry in page.entries {
@@ -82,7 +85,7 @@ struct BoardListRoute: Sendable {
 }
 
 extension BoardPosition {
-    private static let longest = 8192
+    private static let longest = 2048
 
     /// The cursor of the next page: `<order>.<id>.<name>`. It holds values and gives no rights.
     var text: String {
