@@ -8,7 +8,9 @@ import { formerBoards } from "./former.js";
 import { selection } from "./several.js";
 import { count, number } from "./words.js";
 
-const pageSize = 40, mostAtOnce = 200, typing = 250, recountAfter = 2000;
+const pageSize = 40, mostAtOnce = 200, typing = 250;
+// To count many boards is work for the authority: the longer they keep changing, the rarer.
+const shortestRest = 10000, longestRest = 60000;
 // The choices stay while the user looks at a board and comes back.
 let kept = {};
 
@@ -16,7 +18,8 @@ let kept = {};
 export function boardsPage(relisten) {
   const cards = new Map();
   if (kept.user !== me.user.objectId) kept = { user: me.user.objectId };
-  let next = null, counts = null, asking = 0, isBusy = false, typed = 0, recounting = 0;
+  let next = null, counts = null, asking = 0, isBusy = false, typed = 0;
+  let recounting = 0, recountedAt = 0, rest = shortestRest;
   const place = h("div", { class: "grid", "aria-busy": "true" },
     h("p", { class: "loading" }, "Loading boards…"));
   const total = h("p", { class: "lead", role: "status" }, " ");
@@ -39,6 +42,7 @@ export function boardsPage(relisten) {
   const picked = selection(cards, later);
   const further = button("Show more boards", () => more(true), { id: "more", class: "wide" });
   further.hidden = true;
+  const changed = h("p", { class: "note", role: "status" });
   const watch = new IntersectionObserver(seen => {
     if (seen.some(entry => entry.isIntersecting)) more(false);
   }, { rootMargin: "800px" });
@@ -49,7 +53,7 @@ export function boardsPage(relisten) {
       && h("label", { class: "check" }, everyone, "Everyone's boards")),
     h("div", { class: "finder", role: "search" }, field("Search", search), labelField,
       picked.toggle),
-    alerts.node, picked.bar, place, further, former.node);
+    alerts.node, picked.bar, place, further, changed, former.node);
 
   function choice(members) {
     const all = new URLSearchParams(members);
@@ -63,19 +67,24 @@ export function boardsPage(relisten) {
   function again() {
     clearTimeout(typed);
     kept = { ...kept, search: search.value.trim(), label: label.value };
-    picked.clear();
     load(pageSize);
   }
 
-  async function load(limit = Math.min(Math.max(cards.size, pageSize), mostAtOnce)) {
+  /** Loads as many boards as were shown, within limits. */
+  async function load(wanted = Math.min(cards.size, mostAtOnce)) {
     const asked = ++asking;
     try {
-      const answer = await get(choice({ live: true, limit }));
+      let answer = await get(choice({ live: true, limit: pageSize }));
+      const { labels, counts: all, results } = answer;
+      while (asked === asking && answer.next && results.length < wanted) {
+        answer = await get(choice({ live: true, limit: pageSize, cursor: answer.next }));
+        results.push(...answer.results);
+      }
       if (asked !== asking) return;
       cards.clear();
-      counts = answer.counts;
-      showLabels(answer.labels);
-      answer.results.forEach(add);
+      counts = all;
+      showLabels(labels);
+      results.forEach(add);
       fill(place, cards.size ? [...cards.values()].map(c => c.node) : nothing());
       ended(answer.next);
     } catch (error) {
@@ -85,6 +94,7 @@ export function boardsPage(relisten) {
       if (me) fill(place, failure(error.message, () => load()));
       ended(null);
     }
+    picked.keep();
     showCounts();
     place.removeAttribute("aria-busy");
   }
@@ -101,12 +111,15 @@ export function boardsPage(relisten) {
       place.append(...fresh.map(c => c.node));
       if (isAsked) fresh[0]?.focus();
       ended(answer.next);
+      showCounts();
     } catch (error) {
       // No further page by itself: the button is there to try again.
       watch.disconnect();
       say(error.message);
     } finally {
       isBusy = false;
+      // Another list came meanwhile: watch its end.
+      if (next && asked !== asking) ended(next);
     }
   }
 
@@ -142,33 +155,43 @@ export function boardsPage(relisten) {
   }
 
   function showCounts() {
-    picked.toggle.hidden = !cards.size;
-    if (!counts) total.textContent = " ";
-    else if (kept.search || kept.label) {
-      total.textContent = `${count(counts.all, "board")} found, ${number(counts.online)} online`;
-    } else {
-      total.textContent = counts.all
-        ? `${number(counts.online)} of ${number(counts.all)} online` : "None yet";
+    picked.toggle.hidden = !cards.size && !picked.isOn();
+    let words = " ";
+    if (counts && (kept.search || kept.label)) {
+      words = `${count(counts.all, "board")} found, ${number(counts.online)} online`;
+    } else if (counts) {
+      words = counts.all ? `${number(counts.online)} of ${number(counts.all)} online` : "None yet";
+    }
+    // A screen reader announces what is set, also if it is the same.
+    if (total.textContent !== words) total.textContent = words;
+    const isOther = Boolean(counts) && !next && cards.size !== counts.all;
+    if (isOther !== Boolean(changed.firstChild)) {
+      fill(changed, isOther
+        && ["The list has changed. ", button("Load again", () => load(), { id: "load-again" })]);
     }
   }
 
-  /** Whether all boards are shown. */
-  function isWhole() { return counts && !next && !kept.search && !kept.label; }
+  /** Whether all boards are shown. A board that moved up while the list was read is not. */
+  function isWhole() {
+    return counts && !next && !kept.search && !kept.label && cards.size === counts.all;
+  }
 
   function later() {
     if (isWhole()) {
       const boards = [...cards.values()].map(c => c.board);
       counts = { all: boards.length, online: boards.filter(b => b.status === "up").length };
       showCounts();
-    } else recounting ||= setTimeout(recount, recountAfter);
+    } else recounting ||= setTimeout(recount, rest);
   }
 
   // Many boards may change at once: their numbers are asked for together.
   async function recount() {
     recounting = 0;
-    const asked = asking;
+    const asked = asking, at = performance.now();
+    rest = at - recountedAt > 2 * rest ? shortestRest : Math.min(2 * rest, longestRest);
+    recountedAt = at;
     try {
-      const answer = await get(choice({ limit: 1 }));
+      const answer = await get(choice({ limit: 1, sort: "name" }));
       if (asked !== asking) return;
       counts = answer.counts;
       showCounts();
@@ -185,6 +208,7 @@ export function boardsPage(relisten) {
     if (known) known.update(data);
     else if (isWhole()) {
       if (!cards.size) fill(place);
+      counts.all += 1;
       place.append(add(data).node);
     }
     later();

@@ -1,17 +1,17 @@
 // The same act on several boards. Each result is shown with its board.
 
-import { get, info, me, post, put, Refused, remove } from "./api.js";
+import { me, post, put, Refused, remove } from "./api.js";
 import { ask } from "./dialog.js";
 import { button, choice, field, h, say } from "./dom.js";
-import { durations, parseTime, when } from "./time.js";
+import { endChoices, now, parseTime, when } from "./time.js";
 import { count } from "./words.js";
 
 /** The selected boards among `cards`; `done` is called after an act. */
 export function selection(cards, done) {
   const chosen = new Set();
   let isOn = false;
-  const toggle = button("Select", () => turn(!isOn), { id: "select", "aria-pressed": "false" });
-  const words = h("p");
+  const toggle = button("Select", () => turn(!isOn), { id: "select" });
+  const words = h("p", { role: "status" });
   const act = (text, id, open, kind) => button(text, () => {
     const boards = [...chosen].map(b => cards.get(b)?.board).filter(Boolean);
     if (boards.length) open(boards, done);
@@ -25,10 +25,10 @@ export function selection(cards, done) {
 
   function turn(to) {
     isOn = to;
-    toggle.setAttribute("aria-pressed", isOn);
     toggle.textContent = isOn ? "End selection" : "Select";
     bar.hidden = !isOn;
-    clear();
+    chosen.clear();
+    show();
   }
 
   function all() {
@@ -36,27 +36,38 @@ export function selection(cards, done) {
     show();
   }
 
-  function clear() { chosen.clear(), show(); }
+  /** Drops what is not shown any more. */
+  function keep() {
+    const gone = [...chosen].filter(id => !cards.has(id));
+    for (const id of gone) chosen.delete(id);
+    if (gone.length) say(`${count(gone.length, "board")} not shown, so not selected any more.`);
+    show();
+  }
 
   function show() {
-    words.textContent = `${count(chosen.size, "board")} selected`;
+    tell();
     for (const card of cards.values()) card.offer();
   }
 
   function set(id, isChosen) {
     if (isChosen) chosen.add(id);
     else chosen.delete(id);
-    words.textContent = `${count(chosen.size, "board")} selected`;
+    tell();
   }
 
-  return { toggle, bar, clear, set, isOn: () => isOn, has: id => chosen.has(id) };
+  function tell() {
+    const text = `${count(chosen.size, "board")} selected`;
+    if (words.textContent !== text) words.textContent = text;
+  }
+
+  return { toggle, bar, keep, set, isOn: () => isOn, has: id => chosen.has(id) };
 }
 
 /**
- * Asks, then calls `act(board, form)` for one board after the other; it returns words. If some
- * fail, the dialog shows which and why, and tries only those again.
+ * Asks, reads the form, then calls `act(board, read(form))` for one board after the other; it
+ * returns words. If some fail, the dialog shows which and why, and tries only those again.
  */
-function forEach(boards, done, { act, body, ...rest }) {
+function forEach(boards, done, { act, read, body, ...rest }) {
   const rows = boards.map(board => {
     const result = h("span", { class: "note" });
     return { board, result, node: h("li", null, h("p", null,
@@ -68,17 +79,20 @@ function forEach(boards, done, { act, body, ...rest }) {
   const dialog = ask({
     ...rest, dismiss: "Close", body: [body, list],
     async submit(form) {
+      const wanted = read?.(form);
       for (const row of left) row.result.textContent = "not done yet";
       for (const row of left) {
         if (!dialog.open || !me) break;
         row.result.textContent = "…";
         try {
-          row.result.replaceChildren(...[await act(row.board, form)].flat());
+          row.result.replaceChildren(...[await act(row.board, wanted)].flat());
           row.isDone = true;
         } catch (error) {
           row.result.textContent = `Not done: ${error.message}`;
-          // Nobody answers, or the person does not want it: the others would fail, too.
-          if (!(error instanceof Refused) || !error.status) break;
+          // Nobody answers, the authority has too much to do, or the person does not want it:
+          // the others would fail, too.
+          const { status } = error;
+          if (!(error instanceof Refused) || !status || status === 429 || status >= 500) break;
         }
       }
       left = rows.filter(row => !row.isDone);
@@ -96,16 +110,40 @@ function session(board) {
 }
 
 function extendBoards(boards, done) {
-  const spans = durations(info.longestSessionSeconds);
+  // Later than the earliest present end, and not after what each of them allows.
+  const able = boards.filter(b => b.sessionState === "active" && b.sessionLatestEnd);
+  const earliest = name => Math.min(...able.map(b => b[name] ?? Infinity));
+  const spans = able.length
+    ? endChoices(earliest("sessionExpiresAt"), earliest("sessionLatestEnd")).later : [];
+  if (!spans.length) {
+    say("None of these sessions can be extended: they have ended, have no fixed end, or last as "
+      + "long as the authority allows.");
+    return;
+  }
   forEach(boards, done, {
     title: `Extend ${count(boards.length, "session")}`, confirm: "Extend",
     body: choice("How long from now", "duration", spans, spans.at(-1).value, null, "chips four"),
-    async act(board, form) {
-      const durationSeconds = Number(form.elements.duration.value);
+    read: form => Number(form.elements.duration.value),
+    async act(board, seconds) {
+      // The longest span grew too long by the time that the dialog was open.
+      const most = Math.floor((board.sessionLatestEnd ?? Infinity) - now());
+      const durationSeconds = Math.min(seconds, most);
       const { expiresAt } = await post(`${session(board)}/extend`, { durationSeconds });
       return ["ends ", when(parseTime(expiresAt))];
     },
   });
+}
+
+const label = /^[a-z0-9][a-z0-9._-]{0,31}$/, mostLabels = 8;
+
+function labelsIn(form, name) {
+  const labels = form.elements[name].value.toLowerCase().split(/[\s,]+/).filter(Boolean);
+  for (const text of labels.filter(l => !label.test(l))) {
+    throw new Error(`${text.slice(0, 40)} is no label: use 1 to 32 of a-z, 0-9, . _ and -, and `
+      + "begin with a letter or a digit.");
+  }
+  if (labels.length > mostLabels) throw new Error(`At most ${mostLabels} labels at once.`);
+  return labels;
 }
 
 export function labelBoards(boards, done) {
@@ -116,13 +154,14 @@ export function labelBoards(boards, done) {
     confirm: "Label",
     body: [field("Labels to add", input("add"), "a-z, 0-9, . _ and -; a board has at most 8."),
       field("Labels to remove", input("remove"))],
-    async act({ installationId }, form) {
-      const words = name => form.elements[name].value.split(/[\s,]+/).filter(Boolean);
-      const path = `/boards/${installationId}`, { labels } = await get(path);
-      const wanted = new Set([...labels, ...words("add")]);
-      for (const word of words("remove")) wanted.delete(word);
-      const answer = await put(path, { labels: [...wanted] });
-      return answer.labels.join(", ") || "no labels";
+    read(form) {
+      const change = { addLabels: labelsIn(form, "add"), removeLabels: labelsIn(form, "remove") };
+      if (Object.values(change).flat().length) return change;
+      throw new Error("Write a label to add or to remove.");
+    },
+    async act({ installationId }, change) {
+      const { labels } = await put(`/boards/${installationId}`, change);
+      return labels.join(", ") || "no labels";
     },
   });
 }
