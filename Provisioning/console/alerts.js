@@ -4,9 +4,7 @@ import * as acts from "./acts.js";
 import { get, me } from "./api.js";
 import { button, h, renew } from "./dom.js";
 import { when } from "./time.js";
-import { number } from "./words.js";
 
-// With many boards there may be many.
 const most = 10;
 // A change of a board may be a change of its alerts, and the authority looks once a minute.
 const rest = 5000;
@@ -16,7 +14,7 @@ export function openAlerts(query) {
   const list = h("ul", { class: "plain" });
   const node = h("section", { class: "notice wait alerts", "aria-label": "Alerts", hidden: true },
     h("h2", null, "Alerts"), list);
-  let timer = 0, isClosed = false, shown = most;
+  let timer = 0, isClosed = false;
 
   async function load() {
     clearTimeout(timer);
@@ -26,15 +24,9 @@ export function openAlerts(query) {
       const { results } = await get(`/alerts?${query()}`);
       if (isClosed) return;
       node.hidden = !results.length;
-      renew(list, results.slice(0, shown).map(alert => row(alert, load)), results.length > shown
-        && h("li", null, button(`Show all ${number(results.length)}`, all, { id: "all-alerts" })));
+      renew(list, results.slice(0, most).map(alert => row(alert, load)), results.length > most
+        && h("li", null, `${results.length - most} more.`));
     } catch { /* The next event loads it again; the page itself shows the error. */ }
-  }
-
-  async function all() {
-    shown = Infinity;
-    await load();
-    list.children[most]?.querySelector("a")?.focus();
   }
 
   function event(name) {

@@ -8,9 +8,7 @@ import { formerBoards } from "./former.js";
 import { selection } from "./several.js";
 import { count, number } from "./words.js";
 
-const pageSize = 40, mostAtOnce = 200, typing = 250;
-// To count many boards is work for the authority: the longer they keep changing, the rarer.
-const shortestRest = 10000, longestRest = 60000;
+const pageSize = 40, mostAtOnce = 50, typing = 250, recountAfter = 10000;
 // The choices stay while the user looks at a board and comes back.
 let kept = {};
 
@@ -18,8 +16,7 @@ let kept = {};
 export function boardsPage(relisten) {
   const cards = new Map();
   if (kept.user !== me.user.objectId) kept = { user: me.user.objectId };
-  let next = null, counts = null, asking = 0, isBusy = false, typed = 0;
-  let recounting = 0, recountedAt = 0, rest = shortestRest;
+  let next = null, counts = null, asking = 0, isBusy = false, typed = 0, recounting = 0;
   const place = h("div", { class: "grid", "aria-busy": "true" },
     h("p", { class: "loading" }, "Loading boards…"));
   const total = h("p", { class: "lead", role: "status" }, " ");
@@ -40,9 +37,8 @@ export function boardsPage(relisten) {
   const query = () => (everyone.checked ? "everyone=true" : "");
   const alerts = openAlerts(query), former = formerBoards();
   const picked = selection(cards, later);
-  const further = button("Show more boards", () => more(true), { id: "more", class: "wide" });
+  const further = button("", () => (next ? more(true) : load()), { id: "more", class: "wide" });
   further.hidden = true;
-  const changed = h("p", { class: "note", role: "status" });
   const watch = new IntersectionObserver(seen => {
     if (seen.some(entry => entry.isIntersecting)) more(false);
   }, { rootMargin: "800px" });
@@ -53,7 +49,7 @@ export function boardsPage(relisten) {
       && h("label", { class: "check" }, everyone, "Everyone's boards")),
     h("div", { class: "finder", role: "search" }, field("Search", search), labelField,
       picked.toggle),
-    alerts.node, picked.bar, place, further, changed, former.node);
+    alerts.node, picked.bar, place, further, former.node);
 
   function choice(members) {
     const all = new URLSearchParams(members);
@@ -63,28 +59,21 @@ export function boardsPage(relisten) {
     return `/boards?${all}`;
   }
 
-  /** Begins the list again, because the choices changed. */
   function again() {
     clearTimeout(typed);
     kept = { ...kept, search: search.value.trim(), label: label.value };
     load(pageSize);
   }
 
-  /** Loads as many boards as were shown, within limits. */
-  async function load(wanted = Math.min(cards.size, mostAtOnce)) {
+  async function load(limit = Math.min(Math.max(cards.size, pageSize), mostAtOnce)) {
     const asked = ++asking;
     try {
-      let answer = await get(choice({ live: true, limit: pageSize }));
-      const { labels, counts: all, results } = answer;
-      while (asked === asking && answer.next && results.length < wanted) {
-        answer = await get(choice({ live: true, limit: pageSize, cursor: answer.next }));
-        results.push(...answer.results);
-      }
+      const answer = await get(choice({ live: true, limit }));
       if (asked !== asking) return;
       cards.clear();
-      counts = all;
-      showLabels(labels);
-      results.forEach(add);
+      counts = answer.counts;
+      showLabels(answer.labels);
+      answer.results.forEach(add);
       fill(place, cards.size ? [...cards.values()].map(c => c.node) : nothing());
       ended(answer.next);
     } catch (error) {
@@ -106,7 +95,6 @@ export function boardsPage(relisten) {
     try {
       const answer = await get(choice({ live: true, limit: pageSize, cursor: next }));
       if (asked !== asking) return;
-      // A board whose state changed meanwhile may come twice.
       const fresh = answer.results.filter(b => !cards.has(b.installationId)).map(add);
       place.append(...fresh.map(c => c.node));
       if (isAsked) fresh[0]?.focus();
@@ -118,14 +106,12 @@ export function boardsPage(relisten) {
       say(error.message);
     } finally {
       isBusy = false;
-      // Another list came meanwhile: watch its end.
       if (next && asked !== asking) ended(next);
     }
   }
 
   function ended(cursor) {
     next = cursor;
-    further.hidden = !next;
     watch.disconnect();
     if (next) watch.observe(further);
   }
@@ -162,16 +148,12 @@ export function boardsPage(relisten) {
     } else if (counts) {
       words = counts.all ? `${number(counts.online)} of ${number(counts.all)} online` : "None yet";
     }
-    // A screen reader announces what is set, also if it is the same.
     if (total.textContent !== words) total.textContent = words;
-    const isOther = Boolean(counts) && !next && cards.size !== counts.all;
-    if (isOther !== Boolean(changed.firstChild)) {
-      fill(changed, isOther
-        && ["The list has changed. ", button("Load again", () => load(), { id: "load-again" })]);
-    }
+    further.hidden = !next && (!counts || cards.size === counts.all);
+    further.textContent = next ? "Show more boards" : "The list has changed: load again";
   }
 
-  /** Whether all boards are shown. A board that moved up while the list was read is not. */
+  /** Whether all boards are shown. */
   function isWhole() {
     return counts && !next && !kept.search && !kept.label && cards.size === counts.all;
   }
@@ -181,15 +163,12 @@ export function boardsPage(relisten) {
       const boards = [...cards.values()].map(c => c.board);
       counts = { all: boards.length, online: boards.filter(b => b.status === "up").length };
       showCounts();
-    } else recounting ||= setTimeout(recount, rest);
+    } else recounting ||= setTimeout(recount, recountAfter);
   }
 
-  // Many boards may change at once: their numbers are asked for together.
   async function recount() {
     recounting = 0;
-    const asked = asking, at = performance.now();
-    rest = at - recountedAt > 2 * rest ? shortestRest : Math.min(2 * rest, longestRest);
-    recountedAt = at;
+    const asked = asking;
     try {
       const answer = await get(choice({ limit: 1, sort: "name" }));
       if (asked !== asking) return;

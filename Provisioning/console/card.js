@@ -7,7 +7,6 @@ import { bringUp, noMinutes, putMinute } from "./live.js";
 import { nowMs, when } from "./time.js";
 import { boardState, count, number, sessionState, shownEnd } from "./words.js";
 
-/** `picked` says whether boards can be selected, and which are. */
 export function boardCard(board, picked) {
   const state = h("span"), words = h("div"), charts = battery(), pick = h("div");
   const id = board.installationId, { live } = board;
@@ -51,7 +50,6 @@ export function boardCard(board, picked) {
 
   function tick() { if (bringUp(minutes, nowMs())) charts.draw(minutes); }
 
-  /** Shows the box to select the board, or hides it. */
   function offer() {
     renew(pick, picked.isOn() && h("label", { class: "check pick" }, h("input", {
       type: "checkbox", checked: picked.has(id), id: `pick-${id}`,

@@ -36,36 +36,28 @@ export function selection(cards, done) {
     show();
   }
 
-  /** Drops what is not shown any more. */
   function keep() {
-    const gone = [...chosen].filter(id => !cards.has(id));
-    for (const id of gone) chosen.delete(id);
-    if (gone.length) say(`${count(gone.length, "board")} not shown, so not selected any more.`);
+    for (const id of chosen) if (!cards.has(id)) chosen.delete(id);
     show();
   }
 
   function show() {
-    tell();
+    words.textContent = `${count(chosen.size, "board")} selected`;
     for (const card of cards.values()) card.offer();
   }
 
   function set(id, isChosen) {
     if (isChosen) chosen.add(id);
     else chosen.delete(id);
-    tell();
-  }
-
-  function tell() {
-    const text = `${count(chosen.size, "board")} selected`;
-    if (words.textContent !== text) words.textContent = text;
+    words.textContent = `${count(chosen.size, "board")} selected`;
   }
 
   return { toggle, bar, keep, set, isOn: () => isOn, has: id => chosen.has(id) };
 }
 
 /**
- * Asks, reads the form, then calls `act(board, read(form))` for one board after the other; it
- * returns words. If some fail, the dialog shows which and why, and tries only those again.
+ * Asks, then calls `act(board, read(form))` for one board after the other; it returns words. If
+ * some fail, the dialog shows which and why, and tries only those again.
  */
 function forEach(boards, done, { act, read, body, ...rest }) {
   const rows = boards.map(board => {
@@ -89,10 +81,9 @@ function forEach(boards, done, { act, read, body, ...rest }) {
           row.isDone = true;
         } catch (error) {
           row.result.textContent = `Not done: ${error.message}`;
-          // Nobody answers, the authority has too much to do, or the person does not want it:
-          // the others would fail, too.
-          const { status } = error;
-          if (!(error instanceof Refused) || !status || status === 429 || status >= 500) break;
+          // The others would fail, too.
+          const status = error instanceof Refused && error.status;
+          if (!status || status === 429 || status >= 500) break;
         }
       }
       left = rows.filter(row => !row.isDone);
@@ -110,39 +101,25 @@ function session(board) {
 }
 
 function extendBoards(boards, done) {
-  // Later than the earliest present end, and not after what each of them allows.
-  const able = boards.filter(b => b.sessionState === "active" && b.sessionLatestEnd);
-  const earliest = name => Math.min(...able.map(b => b[name] ?? Infinity));
-  const spans = able.length
-    ? endChoices(earliest("sessionExpiresAt"), earliest("sessionLatestEnd")).later : [];
-  if (!spans.length) {
-    say("None of these sessions can be extended: they have ended, have no fixed end, or last as "
-      + "long as the authority allows.");
-    return;
-  }
+  const least = name => Math.min(...boards.map(b => b[name] ?? Infinity));
+  const spans = endChoices(least("sessionExpiresAt"), least("sessionLatestEnd")).later;
+  if (!spans.length) return say("None of these sessions can be extended.");
   forEach(boards, done, {
     title: `Extend ${count(boards.length, "session")}`, confirm: "Extend",
     body: choice("How long from now", "duration", spans, spans.at(-1).value, null, "chips four"),
     read: form => Number(form.elements.duration.value),
     async act(board, seconds) {
-      // The longest span grew too long by the time that the dialog was open.
-      const most = Math.floor((board.sessionLatestEnd ?? Infinity) - now());
-      const durationSeconds = Math.min(seconds, most);
+      const durationSeconds = Math.min(seconds, Math.floor(board.sessionLatestEnd - now()));
       const { expiresAt } = await post(`${session(board)}/extend`, { durationSeconds });
       return ["ends ", when(parseTime(expiresAt))];
     },
   });
 }
 
-const label = /^[a-z0-9][a-z0-9._-]{0,31}$/, mostLabels = 8;
-
-function labelsIn(form, name) {
-  const labels = form.elements[name].value.toLowerCase().split(/[\s,]+/).filter(Boolean);
-  for (const text of labels.filter(l => !label.test(l))) {
-    throw new Error(`${text.slice(0, 40)} is no label: use 1 to 32 of a-z, 0-9, . _ and -, and `
-      + "begin with a letter or a digit.");
-  }
-  if (labels.length > mostLabels) throw new Error(`At most ${mostLabels} labels at once.`);
+function labelsIn(input) {
+  const labels = input.value.toLowerCase().split(/[\s,]+/).filter(Boolean);
+  const odd = labels.find(l => !/^[a-z0-9][a-z0-9._-]{0,31}$/.test(l));
+  if (odd) throw new Error(`${odd} is no label.`);
   return labels;
 }
 
@@ -154,11 +131,8 @@ export function labelBoards(boards, done) {
     confirm: "Label",
     body: [field("Labels to add", input("add"), "a-z, 0-9, . _ and -; a board has at most 8."),
       field("Labels to remove", input("remove"))],
-    read(form) {
-      const change = { addLabels: labelsIn(form, "add"), removeLabels: labelsIn(form, "remove") };
-      if (Object.values(change).flat().length) return change;
-      throw new Error("Write a label to add or to remove.");
-    },
+    read: ({ elements }) =>
+      ({ addLabels: labelsIn(elements.add), removeLabels: labelsIn(elements.remove) }),
     async act({ installationId }, change) {
       const { labels } = await put(`/boards/${installationId}`, change);
       return labels.join(", ") || "no labels";
