@@ -16,6 +16,7 @@ import { keepPage, noteEvent, restore } from "./keep.js";
 import { listen } from "./live.js";
 import { focusLogin, loginPage } from "./login.js";
 import { passkeysPage } from "./passkeys.js";
+import { nameArrival, takeArrival } from "./providers.js";
 import { pushSwitch } from "./push.js";
 import { sessionsPage } from "./sessions.js";
 import { usersPage } from "./users.js";
@@ -46,15 +47,19 @@ async function start() {
   if (endAway()) return location.reload();
   keepPage();
   await restore();
-  if (me) enter();
-  else showLogin();
+  if (me) {
+    await nameArrival();
+    enter();
+  } else {
+    showLogin();
+  }
 }
 
 function showLogin() {
   leave();
   document.title = `Log in · ${info.name}`;
   fill(app, loginPage({
-    title: "Log in", then: enter,
+    title: "Log in", then: enter, place: () => location.hash,
     text: wasOver ? "Your session has ended. Log in to continue where you were." : null,
   }));
   focusLogin();
@@ -189,4 +194,4 @@ addEventListener("unhandledrejection", event =>
   say(event.reason?.message ?? "Something failed. Load the page again."));
 onOver(showLogin);
 onConfirmation(confirmation);
-start();
+if (!takeArrival()) start();

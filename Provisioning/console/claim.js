@@ -8,6 +8,7 @@ import { isFor, parseClaim } from "./claimurl.js";
 import { ask } from "./dialog.js";
 import { button, choice, field, fill, h, icon } from "./dom.js";
 import { focusLogin, loginPage } from "./login.js";
+import { nameArrival } from "./providers.js";
 import { problem } from "./problems.js";
 import { watchClaim } from "./progress.js";
 import { ruleChooser } from "./rules.js";
@@ -42,6 +43,7 @@ async function start() {
   } catch (error) {
     return show("Pair a board", trouble("unreachable", { text: error.message }, [again(start)]));
   }
+  if (me) await nameArrival();
   next();
 }
 
@@ -88,7 +90,7 @@ function show(heading, ...children) {
 function showLogin() {
   document.title = `Log in · ${info.name}`;
   fill(app, loginPage({
-    title: title(), then: next,
+    title: title(), then: next, place: () => `claim#${claim?.isOwn ? claim.fragment : ""}`,
     text: claim ? `Log in at ${info.name} to continue.` : `Log in at ${info.name}.`,
   }));
   focusLogin();

@@ -4,13 +4,15 @@ import { get, post } from "./api.js";
 import { ask } from "./dialog.js";
 import { field, h } from "./dom.js";
 import { obstacle, sign } from "./passkey.js";
+import { againButtons } from "./providers.js";
 
 /** Resolves to whether the person has confirmed. */
 export async function confirmation() {
-  const { results, password: hasPassword } = await get("/passkeys");
+  const { results, password: hasPassword, providers } = await get("/passkeys");
   const hasPasskey = results.length > 0 && !obstacle();
   const password = h("input", { type: "password", name: "confirm-password",
     autocomplete: "current-password" });
+  const again = hasPasskey || hasPassword ? [] : againButtons(providers);
   const entry = field("Password", password);
   const instead = h("details", { id: "confirm-by-password" },
     h("summary", null, "Use your password instead"), entry);
@@ -21,9 +23,10 @@ export async function confirmation() {
       body: [
         h("p", null, "This cannot be undone, or it lets somebody log in. ",
           hasPasskey ? "Confirm with your passkey." : hasPassword ? "Type your password."
+            : again.length ? "Log in again. Then you are back here, and can do it."
             : "You can confirm it only with a passkey, and you have none here. Log in with a "
               + "passkey, or with a new recovery code."),
-        hasPassword && (hasPasskey ? instead : entry),
+        hasPassword && (hasPasskey ? instead : entry), again,
       ],
       async submit() {
         if (hasPasskey && !instead.open) {

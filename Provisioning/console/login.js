@@ -1,21 +1,26 @@
-// The ways to log in, for each page that needs them: a password, a passkey, a recovery code.
+// The ways to log in, for each page that needs them: a password, a passkey, an account elsewhere, a
+// recovery code.
 
 import { info, logIn, me, put } from "./api.js";
 import { button, field, h, icon } from "./dom.js";
 import { obstacle, sign } from "./passkey.js";
+import { arrivalProblem, providerButtons } from "./providers.js";
+import { browserName } from "./words.js";
 
 /**
  * The content of a page: the authority's name, why a login is needed, and the ways to do it.
- * `then` learns whether it was a recovery code.
+ * `then` learns whether it was a recovery code. `place` gives the address of this page, for a way
+ * that leaves it.
  */
-export function loginPage({ title, text, then }) {
+export function loginPage({ title, text, then, place }) {
   const why = obstacle(), { passwords } = info.login;
   return h("main", { class: "login", id: "main", tabindex: "-1" },
     h("p", { class: "brand" }, icon("gate"), info?.name ?? "Postern"),
     h("h1", { tabindex: "-1" }, title), text && h("p", { class: "lead" }, text),
+    h("p", { class: "error", role: "alert", id: "login-problem" }, arrivalProblem()),
     passwords && passwordForm(then),
     why ? (why.origin || !passwords) && obstacleNotice(why) : passkeyForm(passwords, then),
-    recovery(then));
+    providerButtons(place), recovery(then));
 }
 
 /** Puts the focus where a person begins. */
@@ -109,12 +114,4 @@ function typed(input, what) {
   if (input.value.trim()) return input.value;
   input.focus();
   throw new Error(`Type your ${what}.`);
-}
-
-/** A name for this browser, to distinguish it from others: `Chrome on Android`. */
-export function browserName() {
-  const of = marks => marks.find(mark => navigator.userAgent.includes(mark));
-  const system = of(["Android", "iPhone", "iPad", "Mac", "Windows", "Linux"]);
-  return `${of(["Edg", "Firefox", "Chrome", "Safari"]) ?? "Browser"}${system ? ` on ${system}` : ""}`
-    .replace("Edg", "Edge");
 }

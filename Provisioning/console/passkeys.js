@@ -5,9 +5,10 @@ import { get, me, post, put, remove } from "./api.js";
 import { ask } from "./dialog.js";
 import { button, empty, facts, field, h, say } from "./dom.js";
 import { loader } from "./loader.js";
-import { browserName, obstacleNotice } from "./login.js";
+import { obstacleNotice } from "./login.js";
 import { makePasskey, obstacle } from "./passkey.js";
 import { when } from "./time.js";
+import { browserName } from "./words.js";
 
 export function passkeysPage() {
   const place = h("div", { "aria-busy": "true" },

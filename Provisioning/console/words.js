@@ -167,3 +167,11 @@ export function list(words) {
 const layers = { builtin: "Built in", scope: "The session's scope", policy: "The board's policy",
   app: "The app's limit" };
 export function layerWords(layer) { return layers[layer] ?? layer; }
+
+/** A name for this browser, to distinguish it from others: `Chrome on Android`. */
+export function browserName() {
+  const of = marks => marks.find(mark => navigator.userAgent.includes(mark));
+  const system = of(["Android", "iPhone", "iPad", "Mac", "Windows", "Linux"]);
+  return `${of(["Edg", "Firefox", "Chrome", "Safari"]) ?? "Browser"}${system ? ` on ${system}` : ""}`
+    .replace("Edg", "Edge");
+}

@@ -94,7 +94,7 @@ def events(bench, actor: str) -> list[str]:
 def test_info_says_what_can_be_used(bench):
     told = Visit(bench.http_port).must("GET", "/info")["login"]
     assert told == {"passwords": True, "passkeys": True, "passkeyProblem": None,
-                    "origin": f"http://localhost:{bench.http_port}"}
+                    "origin": f"http://localhost:{bench.http_port}", "providers": []}
 
 
 @pytest.mark.parametrize("algorithm", ["ES256", "EdDSA", "RS256"])

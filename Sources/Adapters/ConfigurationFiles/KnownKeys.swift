@@ -62,6 +62,8 @@ extension KnownKeys {
         data.keep data.max_bytes home_assistant.discovery home_assistant.prefix
         claim.expires users.sign_up console.live tls.own tls.hosts metrics.listen
         login.passwords login.*.issuer login.*.audience login.*.keys login.*.sign_up
+        login.*.client_id login.*.client_secret_file login.*.title
+        login.*.authorization_endpoint login.*.token_endpoint
         alerts.ending alerts.offline_after alerts.silent_after alerts.refused_per_hour
         alerts.queue_after alerts.full_within alerts.webhook alerts.webhook_secret_file alerts.ntfy
         alerts.ntfy_token_file alerts.smtp alerts.smtp_username alerts.smtp_password_file

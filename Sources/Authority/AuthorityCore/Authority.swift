@@ -10,6 +10,7 @@ package struct Authority: Sendable {
     let worker: any JobWorker
     let keys: AuthorityKeys
     let signatures: any IDTokenSignatures
+    let codes: any AuthorizationCodes
     package let rules: AuthorityRules
     let clock: @Sendable () -> Timestamp
     /// The next effect spends it: see `once`.
@@ -19,6 +20,7 @@ package struct Authority: Sendable {
         store: any RecordStore, cryptography: any AuthorityCryptography,
         worker: any JobWorker, keys: AuthorityKeys, rules: AuthorityRules,
         signatures: any IDTokenSignatures = NoIDTokens(),
+        codes: any AuthorizationCodes = NoAuthorizationCodes(),
         clock: @escaping @Sendable () -> Timestamp
     ) {
         self.store = store
@@ -26,6 +28,7 @@ package struct Authority: Sendable {
         self.worker = worker
         self.keys = keys
         self.signatures = signatures
+        self.codes = codes
         self.rules = rules
         self.clock = clock
     }

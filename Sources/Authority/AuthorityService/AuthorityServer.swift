@@ -76,10 +76,9 @@ package struct AuthorityServer: Sendable {
         let duty = ReaderDuty(store, root: settings.root)
         let link = BrokerLink(login: login, logger: logger, duty: duty)
         let keys = try KeyRing.read(records)
-        let cryptography = SystemCryptography()
         // The worker only reads and deletes jobs through `jobs`, so `jobs` needs no worker.
         let jobs = Authority(
-            store: store, cryptography: cryptography, worker: NoWorker(), keys: keys,
+            store: store, cryptography: SystemCryptography(), worker: NoWorker(), keys: keys,
             rules: rules, clock: systemClock)
         let live = LiveBoards(root: settings.root, clock: systemClock)
         let tap = settings.showsLiveData
@@ -92,8 +91,9 @@ package struct AuthorityServer: Sendable {
             clearData: tap.map { tap in { @Sendable board in tap.clear(after: board) } },
             sensors: Self.withdrawal(settings, jobs, link))
         let authority = Authority(
-            store: store, cryptography: cryptography, worker: worker, keys: keys, rules: rules,
-            signatures: IDTokenCheck(settings.keySets, logger: logger), clock: systemClock)
+            store: store, cryptography: SystemCryptography(), worker: worker, keys: keys,
+            rules: rules, signatures: IDTokenCheck(settings.keySets, logger: logger),
+            codes: try ProviderCodes(settings.loginButtons, logger: logger), clock: systemClock)
         (self.settings, self.logger, self.embedded) = (settings, logger, embedded)
         (self.authority, self.link, self.worker) = (authority, link, worker)
         let clock = try await ClockGuard(

@@ -50,6 +50,8 @@ package struct ServiceSettings: Sendable {
     var sessionPermissions = ClassPermissions()
     /// Where each login provider's keys are.
     var keySets: [LoginProvider: AuthoritySettings.KeySetPlace] = [:]
+    /// The providers with a button on the page.
+    package var loginButtons: [ProviderSource] = []
 
     /// The host names for the authority's own certificates; nil: it makes none.
     package var ownHosts: [String]?
@@ -132,11 +134,16 @@ extension ServiceSettings {
             providers: settings.logins.map { login in
                 IdentityProvider(
                     name: login.name, issuer: login.issuer, audiences: Set(login.audience),
-                    letsPeopleSignUp: login.signUp)
+                    letsPeopleSignUp: login.signUp,
+                    entry: login.button.map { button in
+                        IdentityProvider.PageEntry(
+                            clientID: button.clientID, title: button.title)
+                    })
             })
         rules.takesPasswords = settings.takesPasswords
         rules.discovery = settings.sensorDiscovery.isOn ? discoveryPrefix : nil
         for login in settings.logins { keySets[login.name] = login.keys }
+        loginButtons = settings.logins.compactMap(ProviderSource.init)
     }
 
     var alertChannels: AlertChannels {

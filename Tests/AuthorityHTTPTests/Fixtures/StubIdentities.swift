@@ -24,6 +24,30 @@ extension StubFrontend {
     func unlink(_ provider: LoginProvider, by caller: Caller) async throws(AuthorityError) {
         try note("unlink \(provider)")
     }
+
+    /// There is a button for one provider.
+    func departure(
+        to name: LoginProvider, isAgain: Bool
+    ) async throws(AuthorityError) -> ProviderDeparture {
+        guard name.description == "facebook" else { throw .refused(Refusal(.notFound, "none")) }
+        try note("depart\(isAgain ? " again" : "")")
+        return ProviderDeparture(
+            address: "https://login.example/", visit: SecretBytes(Array("visit".utf8)))
+    }
+
+    /// The state says how it ends.
+    func login(
+        _ arrival: ProviderArrival
+    ) async throws(AuthorityError) -> Result<LoggedIn, ProviderProblem> {
+        let visit = arrival.visit.map { String(decoding: $0.reveal(), as: UTF8.self) } ?? "none"
+        let problem = arrival.state.flatMap(ProviderProblem.init(rawValue:))
+        try note("arrive, visit \(visit)")
+        if let problem { return .failure(problem) }
+        return .success(try await login(
+            LoginAttempt(
+                username: "alice", password: SecretBytes(Array("correct".utf8)),
+                origin: arrival.origin)))
+    }
 }
 
 extension IdentityProof {

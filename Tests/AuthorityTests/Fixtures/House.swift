@@ -56,10 +56,12 @@ final class House: Sendable {
 
     /// The same authority, which believes others about who people are.
     func reconfigured(
-        providers: [IdentityProvider], signatures: any IDTokenSignatures
+        providers: [IdentityProvider], signatures: any IDTokenSignatures,
+        codes: any AuthorizationCodes = NoAuthorizationCodes()
     ) -> Authority {
         Self.authority(
-            store, keys, worker, clock, Self.rules(.consumer, providers: providers), signatures)
+            store, keys, worker, clock, Self.rules(.consumer, providers: providers), signatures,
+            codes)
     }
 
     /// The authority of a house on another store of it.
@@ -79,11 +81,12 @@ final class House: Sendable {
     private static func authority(
         _ store: any ServiceStore, _ keys: AuthorityKeys, _ worker: NotingWorker,
         _ clock: TestClock, _ rules: AuthorityRules,
-        _ signatures: any IDTokenSignatures = NoIDTokens()
+        _ signatures: any IDTokenSignatures = NoIDTokens(),
+        _ codes: any AuthorizationCodes = NoAuthorizationCodes()
     ) -> Authority {
         Authority(
             store: store, cryptography: QuickPasswords(), worker: worker, keys: keys,
-            rules: rules, signatures: signatures, clock: { clock.now })
+            rules: rules, signatures: signatures, codes: codes, clock: { clock.now })
     }
 
     private static func rules(

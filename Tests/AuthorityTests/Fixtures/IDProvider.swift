@@ -27,10 +27,12 @@ final class IDProvider: Sendable {
     var place: AuthoritySettings.KeySetPlace { .file(path) }
 
     func rule(
-        signUp: Bool = true, issuer: String = IDProvider.issuer
+        signUp: Bool = true, issuer: String = IDProvider.issuer,
+        entry: IdentityProvider.PageEntry? = nil
     ) -> IdentityProvider {
         IdentityProvider(
-            name: name, issuer: issuer, audiences: ["us", "our-app"], letsPeopleSignUp: signUp)
+            name: name, issuer: issuer, audiences: ["us", "our-app"], letsPeopleSignUp: signUp,
+            entry: entry)
     }
 
     func publish(_ keys: [JSONValue]) throws {

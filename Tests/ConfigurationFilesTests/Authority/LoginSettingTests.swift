@@ -59,6 +59,38 @@ struct LoginSettingTests {
         #expect(settings.logins.map(\.audience) == [["5678"]])
     }
 
+    @Test("have a button where a client id is, with what the provider does not say itself")
+    func button() throws {
+        #expect(try parse(Self.whole).logins.first?.button == nil)
+        let plain = try parse(Self.whole + "client_id = \"1234\"").logins.first?.button
+        #expect(plain == AuthoritySettings.LoginButton(clientID: "1234", title: "facebook"))
+        let full = try parse(Self.whole + """
+            client_id = "1234"
+            client_secret_file = "/etc/postern/facebook.secret"
+            title = "Face Book"
+            authorization_endpoint = "https://a.example/in?p=1"
+            token_endpoint = "http://127.0.0.1:9/token"
+            """).logins.first?.button
+        #expect(full == AuthoritySettings.LoginButton(
+            clientID: "1234", secretFile: "/etc/postern/facebook.secret", title: "Face Book",
+            endpoints: .init(
+                authorization: "https://a.example/in?p=1", token: "http://127.0.0.1:9/token")))
+    }
+
+    @Test("have no button by halves", arguments: [
+        "client_id = \"5678\"", "title = \"F\"", "client_secret_file = \"/s\"",
+        "token_endpoint = \"https://a.example\"", "authorization_endpoint = \"https://a.example\"",
+        "client_id = \"1234\"\ntoken_endpoint = \"https://a.example\"",
+        "client_id = \"1234\"\nauthorization_endpoint = \"https://a.example\"",
+        "client_id = \"1234\"\nauthorization_endpoint = \"http://a.example\"\n"
+            + "token_endpoint = \"https://a.example\"",
+        "client_id = \"1234\"\nclient_secret_file = \"secret\"", "client_id = \"\"",
+        "client_secret = \"s\"",
+    ])
+    func buttonFaults(lines: String) {
+        #expect(throws: SettingsError.self) { try parse(Self.whole + lines) }
+    }
+
     @Test("switch passwords off, beside providers and without")
     func passwords() throws {
         #expect(try parse(Self.whole).takesPasswords)

@@ -66,8 +66,8 @@ struct ConfigurationPageTests {
 
     private static var besideAuthority: [String: Values] {
         let external = ["broker.mode": "\"external\"", "broker.uri": "\"mqtts://c.example\""]
-        let login = external.merging(["broker.username": "\"a\""]) { $1 }
-        let asks = login.merging([
+        let named = external.merging(["broker.username": "\"a\""]) { $1 }
+        let asks = named.merging([
             "broker.access": "\"http\"", "broker.password_file": "\"/p\"",
             "broker.access_secret_file": "\"/s\"",
         ]) { $1 }
@@ -76,6 +76,11 @@ struct ConfigurationPageTests {
             "alerts.smtp": "\"smtps://a.example:465\"", "alerts.email_from": "\"a@b.example\"",
             "alerts.email_to": "[\"c@d.example\"]",
         ]
+        let login = [
+            "login.*.issuer": "\"https://i.example\"", "login.*.audience": "\"a\"",
+            "login.*.keys": "\"/k\"",
+        ]
+        let button = login.merging(["login.*.client_id": "\"a\""]) { $1 }
         return [
             "alerts.webhook": ["alerts.webhook_secret_file": "\"/s\""],
             "alerts.webhook_secret_file": hook,
@@ -92,17 +97,22 @@ struct ConfigurationPageTests {
             "broker.mode": external.filter { $0.key == "broker.uri" },
             "broker.listen": tls, "broker.client_ca_file": tls,
             "broker.uri": external, "broker.username": external, "broker.ca_file": external,
-            "broker.password_file": login,
+            "broker.password_file": named,
             "broker.certificate_file": ["broker.key_file": "\"/k\""],
             "broker.key_file": ["broker.certificate_file": "\"/c\""],
             "broker.access": asks.merging(["broker.access": "\"none\""]) { $1 },
             "broker.access_secret_file": asks, "broker.vhost": asks,
             "tls.own": tls.filter { $0.key == "tls.hosts" },
             "tls.hosts": ["tls.own": "true"],
-            "login.*": [
-                "login.*.issuer": "\"https://i.example\"", "login.*.audience": "\"a\"",
-                "login.*.keys": "\"/k\"",
-            ],
+            "login.*": login,
+            "login.*.client_id": login.merging(["login.*.audience": "\"postern-web\""]) { $1 },
+            "login.*.client_secret_file": button, "login.*.title": button,
+            "login.*.authorization_endpoint": button.merging([
+                "login.*.token_endpoint": "\"https://t.example\"",
+            ]) { $1 },
+            "login.*.token_endpoint": button.merging([
+                "login.*.authorization_endpoint": "\"https://t.example\"",
+            ]) { $1 },
         ]
     }
 

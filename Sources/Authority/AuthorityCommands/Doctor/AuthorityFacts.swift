@@ -171,6 +171,9 @@ extension AuthorityFacts {
         ] {
             faults.append(FileModes.fault(file, 0o600))
         }
+        for case let file? in settings.loginButtons.map(\.button.secretFile) {
+            faults.append(FileModes.fault(file, 0o600))
+        }
         faults.append(FileModes.fault(ofFolder: state.path))
         return faults.compactMap(\.self)
     }

@@ -113,6 +113,12 @@ extension LoginWays {
         .object([
             "passwords": .bool(takesPasswords), "passkeys": .bool(site.problem == nil),
             "passkeyProblem": .optional(site.problem?.rawValue), "origin": .string(site.origin),
+            "providers": .array(providers.map { button in
+                .object([
+                    "name": .string(button.name.description), "title": .string(button.title),
+                    "url": .string(button.address),
+                ])
+            }),
         ])
     }
 }

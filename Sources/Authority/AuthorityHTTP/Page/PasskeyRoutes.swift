@@ -40,6 +40,7 @@ struct PasskeyRoutes: Sendable {
         return Answer([
             "results": .array(ways.passkeys.map { .object($0.form) }),
             "password": .bool(ways.hasPassword),
+            "providers": .array(ways.providers.map { .string($0.description) }),
             "recoveryCodeAt": .optionalTime(ways.recoveryCodeAt),
         ])
     }

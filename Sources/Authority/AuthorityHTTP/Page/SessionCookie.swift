@@ -20,8 +20,16 @@ struct SessionCookie: Sendable {
     private var name: String { isSecure ? "__Host-postern_session" : "postern_session" }
     /// The cookie that binds a passkey's challenge to this visit.
     private var visitName: String { isSecure ? "__Host-postern_passkey" : "postern_passkey" }
-    private var attributes: String {
-        "; Path=/; HttpOnly; SameSite=Strict" + (isSecure ? "; Secure" : "")
+    /// The cookie that binds a login at a provider to this visit. The provider's redirect must
+    /// bring it, so it is `SameSite=Lax`: it comes with links, but with no other request of another
+    /// site.
+    private var providerVisitName: String {
+        isSecure ? "__Host-postern_provider" : "postern_provider"
+    }
+    private var attributes: String { attributes(sameSite: "Strict") }
+
+    private func attributes(sameSite: String) -> String {
+        "; Path=/; HttpOnly; SameSite=\(sameSite)" + (isSecure ? "; Secure" : "")
     }
 
     /// A `Set-Cookie` that keeps the login until its session ends, for 400 days at most.
@@ -42,6 +50,18 @@ struct SessionCookie: Sendable {
         return "\(visitName)=\(text)\(attributes); Max-Age=\(options.life.components.seconds)"
     }
 
+    /// A `Set-Cookie` for the time that the person has for the login there. A new one replaces it,
+    /// so a browser has one begun login.
+    func keeping(_ departure: ProviderDeparture) -> String {
+        let text = String(decoding: departure.visit.reveal(), as: UTF8.self)
+        return "\(providerVisitName)=\(text)\(attributes(sameSite: "Lax"))"
+            + "; Max-Age=\(departure.life.components.seconds)"
+    }
+
+    var forgettingProviderVisit: String {
+        "\(providerVisitName)=\(attributes(sameSite: "Lax")); Max-Age=0"
+    }
+
     /// The session in a `Cookie` header. If the cookie comes twice, neither counts, because
     /// somebody else set one of them.
     func bearer(in header: String?) -> Call.Bearer {
@@ -51,8 +71,13 @@ struct SessionCookie: Sendable {
     }
 
     /// The cookie of a passkey's challenge. Nil if it is absent or comes twice.
-    func visit(in header: String?) -> SecretBytes? {
-        let values = values(of: visitName, in: header)
+    func visit(in header: String?) -> SecretBytes? { only(visitName, in: header) }
+
+    /// The cookie of a login at a provider. Nil if it is absent or comes twice.
+    func providerVisit(in header: String?) -> SecretBytes? { only(providerVisitName, in: header) }
+
+    private func only(_ name: String, in header: String?) -> SecretBytes? {
+        let values = values(of: name, in: header)
         return values.count == 1 ? SecretBytes(Array(values[0].utf8)) : nil
     }
 

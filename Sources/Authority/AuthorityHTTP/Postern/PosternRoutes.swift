@@ -25,6 +25,7 @@ struct PosternRoutes: Sendable {
         let parts = AccountRoutes(frontend: frontend).routes
             + PasskeyRoutes(frontend: frontend).routes
             + LoginRequestRoutes(frontend: frontend).routes
+            + ProviderRoutes(frontend: frontend).routes
             + ClaimRoutes(frontend: frontend).routes
             + BoardRoutes(frontend: frontend, live: live, data: data).routes
             + SeriesRoutes(frontend: frontend, live: live, data: data).routes

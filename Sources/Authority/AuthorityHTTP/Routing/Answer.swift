@@ -76,6 +76,15 @@ struct Answer: Sendable {
         headers[.eTag] = file.tag
     }
 
+    /// 303: the browser goes on to another address, and says nothing of this one there.
+    ///
+    /// Source: RFC 9110 §15.4.4.
+    init(leadingTo address: String) {
+        self.init(.seeOther, [:])
+        headers[.location] = address
+        if let name = HTTPFieldName.referrerPolicy { headers[name] = "no-referrer" }
+    }
+
     /// Parse's answer to a query: `{"results": […]}`.
     static func results(_ values: [JSONValue]) -> Answer {
         Answer(["results": .array(values)])

@@ -18,6 +18,8 @@ struct Call: Sendable {
     let cookieBearer: Bearer
     /// The cookie that binds a passkey's challenge to this visit.
     let passkeyVisit: SecretBytes?
+    /// The cookie that binds a login at a provider to this visit.
+    let providerVisit: SecretBytes?
     /// Whether our own page made the request. Only then does the cookie count.
     let isFromOwnPage: Bool
     /// Whether our own page makes this GET with the cookie alone. Such a request needs no
@@ -77,6 +79,7 @@ struct Call: Sendable {
         cookie = SessionCookie(for: request)
         cookieBearer = cookie.bearer(in: headers[.cookie])
         passkeyVisit = cookie.visit(in: headers[.cookie])
+        providerVisit = cookie.providerVisit(in: headers[.cookie])
         isFromOwnPage = CSRFCheck.holds(for: request)
         isPageReading = request.method == .get && credentials.applicationID == nil
             && !credentials.bearer.isThere
@@ -103,6 +106,7 @@ struct Call: Sendable {
         cookie = batch.cookie
         cookieBearer = .none
         passkeyVisit = nil
+        providerVisit = nil
         isFromOwnPage = false
         isPageReading = false
         knownTag = nil

@@ -41,7 +41,7 @@ struct HTTPRoute: Sendable {
         case ordinary
         /// Makes or verifies a password hash, which is slow on purpose.
         case hashing
-        /// Checks an id token, and so may wait for a login provider's keys.
+        /// Checks an id token or exchanges a code, and so may wait for a login provider.
         case asking
     }
 
@@ -80,6 +80,12 @@ struct HTTPRoute: Sendable {
     func hashingPasswords() -> HTTPRoute {
         var route = self
         route.work = { _ in .hashing }
+        return route
+    }
+
+    func asking() -> HTTPRoute {
+        var route = self
+        route.work = { _ in .asking }
         return route
     }
 

@@ -3,7 +3,8 @@ import ConfigurationFiles
 import HTTPClient
 import LinuxIO
 
-/// Why a key set could not be read. It holds no text from the provider.
+/// Why a key set, or anything else of a provider, could not be read. It holds no text from the
+/// provider.
 struct KeySetFailure: Error, Equatable {
     /// The layer and its error, for people who try to log in.
     let words: String
@@ -24,7 +25,9 @@ struct KeySetSource: Sendable {
             let bytes =
                 switch place {
                 case .file(let path): try Self.read(path)
-                case .url(let url): try await Self.fetch(url)
+                case .url(let url):
+                    try await Self.fetch(
+                        url, accepting: "application/jwk-set+json, application/json")
                 }
             guard let keys = IdentityKeySet(parsing: bytes) else {
                 throw KeySetFailure(words: "key set: it has no key that can be used here")
@@ -45,10 +48,10 @@ struct KeySetSource: Sendable {
         }
     }
 
-    private static func fetch(_ url: String) async throws(KeySetFailure) -> [UInt8] {
-        var request = HTTPRequest("GET", url, headers: [
-            ("Accept", "application/jwk-set+json, application/json")
-        ])
+    static func fetch(
+        _ url: String, accepting types: String
+    ) async throws(KeySetFailure) -> [UInt8] {
+        var request = HTTPRequest("GET", url, headers: [("Accept", types)])
         request.connectLimit = time
         request.limit = time
         request.answerLimit = IdentityKeySet.limit
@@ -56,12 +59,18 @@ struct KeySetSource: Sendable {
         do throws(HTTPFailure) {
             answer = try await request.answer()
         } catch {
-            throw KeySetFailure(words: "\(error.layer.rawValue): \(reason(error))", detail: url)
+            throw KeySetFailure(error, at: url)
         }
         guard answer.status == 200 else {
             throw KeySetFailure(words: "HTTP: status \(answer.status)")
         }
         return answer.body
+    }
+}
+
+extension KeySetFailure {
+    init(_ failure: HTTPFailure, at url: String) {
+        self.init(words: "\(failure.layer.rawValue): \(Self.reason(failure))", detail: url)
     }
 
     private static func reason(_ failure: HTTPFailure) -> String {
@@ -71,7 +80,7 @@ struct KeySetSource: Sendable {
         case .notTrusted, .tlsRefused, .tls: "the server is not trusted, or TLS failed"
         case .late(.tls): "the TLS handshake took too long"
         case .late: "the answer took too long"
-        case .tooLong: "the key set is longer than 64 KiB"
+        case .tooLong: "the answer is longer than 64 KiB"
         case .closed: "the server closed the connection"
         case .interrupted, .exchange: "the connection was interrupted"
         }

@@ -30,7 +30,7 @@ struct KeySetSourceTests {
         (answer("<html>"), "key set: it has no key that can be used here"),
         (answer(#"{"keys":[]}"#), "key set: it has no key that can be used here"),
         (answer(keys + String(repeating: " ", count: 65_536)),
-         "HTTP: the key set is longer than 64 KiB"),
+         "HTTP: the answer is longer than 64 KiB"),
     ])
     func otherwise(answer: String, words: String) async throws {
         let result = try await CannedServer.with(answer) { url in

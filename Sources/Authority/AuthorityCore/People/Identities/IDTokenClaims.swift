@@ -12,6 +12,9 @@ package struct IDTokenClaims: Equatable, Sendable {
     package let expiresAt: Timestamp
     package let issuedAt: Timestamp
     package let notBefore: Timestamp?
+    package let nonce: String?
+    /// When the person last showed the provider who they are.
+    package let authenticatedAt: Timestamp?
 
     /// How long after its expiry a token is still accepted, because it was on its way or the local
     /// clock is ahead.
@@ -32,6 +35,8 @@ package struct IDTokenClaims: Equatable, Sendable {
             expiresAt = try json.required("exp", Self.time)
             issuedAt = try json.required("iat", Self.time)
             notBefore = try json.optional("nbf", Self.time)
+            nonce = json.members["nonce"]?.asString
+            authenticatedAt = json.members["auth_time"].flatMap(Self.time)
         } catch {
             throw .malformed
         }

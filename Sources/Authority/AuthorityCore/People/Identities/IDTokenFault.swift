@@ -15,6 +15,8 @@ package enum IDTokenFault: Error, Equatable, Sendable, CaseIterable {
     /// The client sent another `id` with the token.
     case otherPerson
     case spent
+    /// It was not made for the login that this browser began.
+    case otherVisit
     /// The token is valid, but the user with that identity is disabled, or no user has it and
     /// sign-up with it is not allowed.
     case nobody
@@ -33,6 +35,7 @@ package enum IDTokenFault: Error, Equatable, Sendable, CaseIterable {
         case .noSubject: "it has no subject"
         case .otherPerson: "the id sent with it is another person's"
         case .spent: "it was used already; get a new one"
+        case .otherVisit: "it was made for another login"
         case .nobody: "no user who may log in here has this identity"
         }
     }

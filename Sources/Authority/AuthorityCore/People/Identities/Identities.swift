@@ -53,9 +53,20 @@ extension Authority {
         _ proof: IdentityProof, _ attempt: SignUp
     ) async throws(AuthorityError) -> LoggedIn {
         let proven = try await prove(proof, from: attempt.origin)
+        switch try await open(proven, attempt) {
+        case .success(let opened): return opened
+        case .failure(let fault):
+            throw try await refuse(fault, proof.provider, from: attempt.origin)
+        }
+    }
+
+    /// The same for a proven identity. A refusal is not in the audit log yet.
+    func open(
+        _ proven: ProvenIdentity, _ attempt: SignUp
+    ) async throws(AuthorityError) -> Result<LoggedIn, IDTokenFault> {
         let new = try newUserID()
         let now = clock()
-        let outcome = try await transactAndTell { transaction throws(AuthorityError) in
+        return try await transactAndTell { transaction throws(AuthorityError) in
             let known = try proven.known(transaction)
             guard let user = try self.user(known, proven, new: new, transaction, at: now) else {
                 return Result<LoggedIn, IDTokenFault>.failure(.nobody)
@@ -65,16 +76,15 @@ extension Authority {
                 ? try add(user, attempt.profile, proven, transaction)
                 : try keep(attempt.profile, of: user, transaction, at: now)
             try transaction.clearFailures(proven.keys.each)
-            return .success(try SessionOpening(
+            let opened = try SessionOpening(
                 authority: self, transaction: transaction, user: kept, now: now
             ).login(
-                CreatedWith(known == nil ? .signup : .login, by: proof.provider),
-                on: attempt.installation, from: attempt.origin))
-        }
-        switch outcome {
-        case .success(let opened): return opened
-        case .failure(let fault):
-            throw try await refuse(fault, proof.provider, from: attempt.origin)
+                CreatedWith(known == nil ? .signup : .login, by: proven.provider.name),
+                on: attempt.installation, from: attempt.origin)
+            if proven.confirms(at: now) {
+                try transaction.noteConfirmation(of: opened.session.objectID, at: now)
+            }
+            return .success(opened)
         }
     }
 

@@ -9,14 +9,30 @@ package struct IdentityProvider: Equatable, Sendable {
     package let audiences: Set<String>
     /// Whether an unknown identity creates a user.
     package let letsPeopleSignUp: Bool
+    /// The page's button. Nil: the page has none for this provider.
+    package let entry: PageEntry?
+
+    package struct PageEntry: Equatable, Sendable {
+        /// One of `audiences`.
+        package let clientID: String
+        /// For people.
+        package let title: String
+
+        package init(clientID: String, title: String) {
+            self.clientID = clientID
+            self.title = title
+        }
+    }
 
     package init(
-        name: LoginProvider, issuer: String, audiences: Set<String>, letsPeopleSignUp: Bool
+        name: LoginProvider, issuer: String, audiences: Set<String>, letsPeopleSignUp: Bool,
+        entry: PageEntry? = nil
     ) {
         self.name = name
         self.issuer = issuer
         self.audiences = audiences
         self.letsPeopleSignUp = letsPeopleSignUp
+        self.entry = entry
     }
 }
 

@@ -7,6 +7,9 @@ struct ProvenIdentity: Sendable {
     let subject: String
     /// The keys under which the try was counted.
     let keys: LoginKeys
+    /// Whether the page's button brought it. A client brought any other.
+    fileprivate let isOfPage: Bool
+    fileprivate let authenticatedAt: Timestamp?
     /// Hash of the signed part, so that another signature does not make another token.
     fileprivate let tokenHash: [UInt8]
     fileprivate let lastUse: Timestamp
@@ -20,6 +23,17 @@ struct ProvenIdentity: Sendable {
     }
 
     private static let margin = Duration.seconds(3600)
+
+    /// Whether the login confirms who the person is. A provider that knows the browser may ask
+    /// nothing, so at the page it must say that the person was there in the last five minutes.
+    ///
+    /// Source: OpenID Connect Core §2 (`auth_time`).
+    func confirms(at now: Timestamp) -> Bool {
+        guard isOfPage else { return true }
+        guard let authenticatedAt else { return false }
+        return authenticatedAt <= now + IDTokenClaims.ahead
+            && now - authenticatedAt < SessionRecord.confirmationLife
+    }
 
     func known(
         _ transaction: any AuthorityTransaction
@@ -45,13 +59,23 @@ extension Authority {
         }
         let keys = LoginKeys(provider: proof.provider, origin: origin)
         try await countApart(keys)
+        switch try await proven(proof, by: provider, keys) {
+        case .failure(let fault): throw try await refuse(fault, proof.provider, from: origin)
+        case .success(let proven): return proven
+        }
+    }
+
+    /// The same for a try that is counted already. A refusal is not in the audit log yet.
+    func proven(
+        _ proof: IdentityProof, by provider: IdentityProvider, _ keys: LoginKeys
+    ) async throws(AuthorityError) -> Result<ProvenIdentity, IDTokenFault> {
         switch try await claims(of: proof, by: provider, keys) {
-        case .failure(let fault):
-            throw try await refuse(fault, proof.provider, from: origin)
+        case .failure(let fault): return .failure(fault)
         case .success(let claims):
-            return ProvenIdentity(
+            return .success(ProvenIdentity(
                 provider: provider, subject: claims.subject, keys: keys,
-                tokenHash: try hash(of: proof.token), lastUse: claims.lastUse)
+                isOfPage: proof.nonce != nil, authenticatedAt: claims.authenticatedAt,
+                tokenHash: try hash(of: proof.token), lastUse: claims.lastUse))
         }
     }
 
@@ -76,6 +100,10 @@ extension Authority {
             let claims = try IDTokenClaims(parsing: try payload.get())
             try claims.judge(by: provider, at: now)
             guard proof.id == nil || proof.id == claims.subject else { throw .otherPerson }
+            if let nonce = proof.nonce {
+                let said = SecretBytes(Array((claims.nonce ?? "").utf8))
+                guard nonce.matches(said) else { throw .otherVisit }
+            }
             return claims
         }
     }
@@ -84,12 +112,18 @@ extension Authority {
     func refuse(
         _ fault: IDTokenFault, _ provider: LoginProvider, from origin: String
     ) async throws(AuthorityError) -> AuthorityError {
+        try await noteFailure(fault.words, provider, from: origin)
+        return .refuse(.notFound, "the id token of \(provider) is not accepted: \(fault.words)")
+    }
+
+    func noteFailure(
+        _ words: String, _ provider: LoginProvider, from origin: String
+    ) async throws(AuthorityError) {
         let now = clock()
         try await store.transact { transaction throws(AuthorityError) in
             try audit(
-                "login.failed", "unknown", nil, nil, "\(origin), \(provider): \(fault.words)",
+                "login.failed", "unknown", nil, nil, "\(origin), \(provider): \(words)",
                 transaction, at: now)
         }
-        return .refuse(.notFound, "the id token of \(provider) is not accepted: \(fault.words)")
     }
 }

@@ -22,13 +22,19 @@ extension CallKind {
 
 extension SessionRecord {
     /// How long a confirmation lasts.
-    private static let confirmationLife = Duration.seconds(300)
+    static let confirmationLife = Duration.seconds(300)
 
     /// Whether its user showed a passkey, a password or a provider's identity in this session less
     /// than five minutes ago.
     func isConfirmed(at now: Timestamp) -> Bool {
         if let confirmedAt, Self.isFresh(confirmedAt, at: now) { return true }
-        return isFreshLogin(at: now) && !isRecovered
+        return isFreshLogin(at: now) && !isRecovered && !isOfProvider
+    }
+
+    /// Whether an identity of a provider opened it. Such a login confirms only if it is noted: a
+    /// provider that knows the browser may have asked nobody.
+    private var isOfProvider: Bool {
+        CreatedWith.Provider(rawValue: session.createdWith.authProvider) == nil
     }
 
     /// Whether only the page can have opened the session. Its token proves a person at the page
@@ -68,7 +74,7 @@ extension SessionRecord {
         case .atPage: guard atPage else { return }
         case .always: break
         }
-        if deed == .beginPasskey, isFreshLogin(at: now) { return }
+        if deed == .beginPasskey, isRecovered, isFreshLogin(at: now) { return }
         if deed == .link, user.passwordHash == nil, user.anonymousHash != nil { return }
         guard isConfirmed(at: now) else { throw .confirmationNeeded }
     }

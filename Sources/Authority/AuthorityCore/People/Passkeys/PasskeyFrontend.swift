@@ -39,10 +39,13 @@ package protocol PasskeyFrontend {
 package struct LoginWays: Equatable, Sendable {
     package let takesPasswords: Bool
     package let site: RelyingParty
+    /// The page's buttons for providers.
+    package let providers: [ProviderButton]
 
-    package init(takesPasswords: Bool, site: RelyingParty) {
+    package init(takesPasswords: Bool, site: RelyingParty, providers: [ProviderButton] = []) {
         self.takesPasswords = takesPasswords
         self.site = site
+        self.providers = providers
     }
 }
 
@@ -145,12 +148,18 @@ package struct OwnLoginWays: Sendable {
     package let passkeys: [PasskeyRecord]
     /// Whether the user has a password, and passwords are accepted.
     package let hasPassword: Bool
+    /// The providers at which the user has an identity.
+    package let providers: [LoginProvider]
     /// When the recovery code that still serves was made. Nil: there is none.
     package let recoveryCodeAt: Timestamp?
 
-    package init(passkeys: [PasskeyRecord], hasPassword: Bool, recoveryCodeAt: Timestamp?) {
+    package init(
+        passkeys: [PasskeyRecord], hasPassword: Bool, providers: [LoginProvider] = [],
+        recoveryCodeAt: Timestamp?
+    ) {
         self.passkeys = passkeys
         self.hasPassword = hasPassword
+        self.providers = providers
         self.recoveryCodeAt = recoveryCodeAt
     }
 }

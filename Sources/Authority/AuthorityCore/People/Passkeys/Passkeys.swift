@@ -5,9 +5,10 @@ import WebAuthn
 extension Authority {
     package var loginWays: LoginWays {
         LoginWays(
-            takesPasswords: rules.takesPasswords,
-            site: RelyingParty(publicURL: rules.info.publicURL))
+            takesPasswords: rules.takesPasswords, site: loginSite, providers: providerButtons)
     }
+
+    var loginSite: RelyingParty { RelyingParty(publicURL: rules.info.publicURL) }
 
     /// The most passkeys of one user.
     private static let passkeyLimit = 32
@@ -45,7 +46,7 @@ extension Authority {
 
     /// Throws if passkeys cannot work at the address of the page.
     func requireSite() throws(AuthorityError) -> RelyingParty {
-        let site = loginWays.site
+        let site = loginSite
         guard let problem = site.problem else { return site }
         throw .refused(Refusal(
             .forbidden, "passkeys cannot work here: \(problem.words)",
@@ -58,6 +59,7 @@ extension Authority {
             return OwnLoginWays(
                 passkeys: try act.transaction.passkeys(of: user.objectID),
                 hasPassword: rules.takesPasswords && user.passwordHash != nil,
+                providers: try act.transaction.identities(of: user.objectID).map(\.provider),
                 recoveryCodeAt: try act.transaction.recoveryCode(of: user.objectID)?.createdAt)
         }
     }
