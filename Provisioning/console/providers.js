@@ -62,24 +62,20 @@ export function takeArrival() {
   return false;
 }
 
-/** After a login: gives the session the browser's name. */
+/** Where somebody is logged in at the start of a page: a new session gets the browser's name. */
 export async function nameArrival() {
-  if (read().outcome === "done" && me) {
-    take();
-    await put(`/sessions/${me.session.objectId}`, { name: browserName() }).catch(() => {});
-  }
-}
-
-/** Why the login did not work, once. */
-export function arrivalProblem() {
-  const { outcome } = take();
-  return Object.hasOwn(problems, outcome ?? "") ? problems[outcome] : "";
-}
-
-function take() {
-  const found = read();
+  const { outcome } = read();
   sessionStorage.removeItem(kept);
-  return found;
+  if (outcome !== "done") return;
+  await put(`/sessions/${me.session.objectId}`, { name: browserName() }).catch(() => {});
+}
+
+/** Why the login did not work, once. A place stays: the person may be leaving for the provider. */
+export function arrivalProblem() {
+  const { outcome } = read();
+  if (!outcome) return "";
+  sessionStorage.removeItem(kept);
+  return Object.hasOwn(problems, outcome) ? problems[outcome] : "";
 }
 
 function read() {
