@@ -107,6 +107,17 @@ struct ProviderLoginTests {
         #expect(try await house.audit("login.failed").count == 1)
     }
 
+    @Test("takes no token of another client of ours", arguments: [
+        ["aud": JSONValue.string("our-app")], ["azp": .string("our-app")],
+        ["aud": .array([.string("our-app"), .string("us")]), "azp": .string("our-app")],
+    ])
+    func audience(changes: [String: JSONValue]) async throws {
+        let house = try await House()
+        let codes = try CodeProvider(house)
+        codes.answers(.token(changing: changes))
+        #expect(try await codes.login(codes.authority(house)).problem == .token)
+    }
+
     @Test("tells which provider answered, where it says so")
     func issuer() async throws {
         let house = try await House()

@@ -103,6 +103,10 @@ extension Authority {
             if let nonce = proof.nonce {
                 let said = SecretBytes(Array((claims.nonce ?? "").utf8))
                 guard nonce.matches(said) else { throw .otherVisit }
+                // The page is one client, and the other audiences are others.
+                guard let page = provider.entry?.clientID, claims.audiences.contains(page),
+                    claims.party ?? page == page
+                else { throw .otherAudience }
             }
             return claims
         }
