@@ -23,7 +23,7 @@ export async function confirmation() {
       body: [
         h("p", null, "This cannot be undone, or it lets somebody log in. ",
           hasPasskey ? "Confirm with your passkey." : hasPassword ? "Type your password."
-            : again.length ? "Log in again. Then you are back here, and can do it."
+            : again.length ? "Log in again, then repeat what you did."
             : "You can confirm it only with a passkey, and you have none here. Log in with a "
               + "passkey, or with a new recovery code."),
         hasPassword && (hasPasskey ? instead : entry), again,
