@@ -52,7 +52,12 @@ export function againButtons(names) {
 export function takeArrival() {
   const outcome = location.hash.match(/^#login=([a-z]+)$/)?.[1];
   if (!outcome) return false;
-  const { place = "" } = read();
+  const { place } = read();
+  // Anybody can make such a link. Only a login that this tab began has an outcome.
+  if (place === undefined) {
+    history.replaceState(null, "", location.pathname);
+    return false;
+  }
   sessionStorage.setItem(kept, JSON.stringify({ outcome }));
   if (place.startsWith("claim#")) {
     location.replace(place);

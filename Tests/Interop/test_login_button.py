@@ -161,7 +161,15 @@ def test_a_code_of_another_visit_is_refused_by_the_provider(place):
     stolen = query(anna.there(anna.begin()))["code"]
     own = mallory.there(mallory.begin())
     assert mallory.arrive(own.replace(query(own)["code"], stolen)) == "code"
+    assert "status 400, invalid_grant" in place.server.log
     assert "postern_session" not in mallory.browser.cookies
+
+
+def test_another_site_begins_no_login(place):
+    answer = requests.get(button(place), headers={"Sec-Fetch-Site": "cross-site"},
+                          allow_redirects=False, timeout=30)
+    assert answer.status_code == 303 and "Set-Cookie" not in answer.headers
+    assert answer.headers["Location"] == f"http://127.0.0.1:{place.http_port}/"
 
 
 def test_another_provider_in_iss_is_refused(place):

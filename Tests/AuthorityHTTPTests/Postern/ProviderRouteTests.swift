@@ -90,6 +90,21 @@ struct ProviderRouteTests {
         }
     }
 
+    @Test("tell a provider that is away from a failure of the authority", arguments: [
+        ("token endpoint of facebook", "away"), ("description of facebook", "away"),
+        ("keys of facebook", "away"), ("store", "failed"), ("hashes", "failed"),
+    ])
+    func failure(layer: String, problem: String) async throws {
+        try await RunningConsole.with { console in
+            await console.frontend.fail(with: .failed(layer: layer, text: "no more"))
+            for path in [Self.start, Self.start + "/callback?state=s"] {
+                let reply = try await open(console, path)
+                let publicURL = console.frontend.info.publicURL
+                #expect(reply.headers["location"] == ["\(publicURL)/#login=\(problem)"])
+            }
+        }
+    }
+
     @Test("are not there for a provider without a button", arguments: [
         "eve", "Facebook", "password/callback",
     ])

@@ -78,6 +78,10 @@ struct RequestThrottleTests {
             try await expectRefused(.GET, "/parse/users/me", after: 30, at: console)
             time.pass(.seconds(3))
             try await expectRefused(.GET, "/postern/v1/boards", after: 60, at: console)
+            let button = "/postern/v1/console/providers/facebook"
+            for path in [button, button + "/callback"] {
+                try await expectRefused(.GET, path, after: 60, at: console)
+            }
             try await expectRefused(.POST, "/parse/batch", after: 60, at: console)
             try await expectRefused(.POST, "/parse/users", after: 60, at: console)
             try await expectRefused(.PUT, "/parse/sessions/me", after: 60, at: console)

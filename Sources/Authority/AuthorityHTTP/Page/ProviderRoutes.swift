@@ -30,7 +30,7 @@ struct ProviderRoutes: Sendable {
             answer.headers[.setCookie] = call.cookie.keeping(departure)
             return answer
         } catch {
-            return page(after: try Self.problem(error))
+            return try page(after: error)
         }
     }
 
@@ -55,25 +55,30 @@ struct ProviderRoutes: Sendable {
             case .failure(let problem): answer = page(after: problem)
             }
         } catch {
-            answer = page(after: try Self.problem(error))
+            answer = try page(after: error)
         }
         answer.headers.append(
             HTTPField(name: .setCookie, value: call.cookie.forgettingProviderVisit))
         return answer
     }
 
-    /// A provider without a button is 404, as any address that is not there.
-    private static func problem(
-        _ error: AuthorityError
-    ) throws(AuthorityError) -> ProviderProblem {
+    /// Leads to the page, with the failure for the log. A provider without a button is 404, as any
+    /// address that is not there.
+    private func page(after error: AuthorityError) throws(AuthorityError) -> Answer {
         switch error {
         case .refused(let refusal) where refusal.is(.notFound): throw .noObject
-        case .refused(let refusal) where refusal.is(.rateLimit): .often
-        case .failed(let layer, _) where layer.hasPrefix("store") || layer == "crypto": .failed
-        case .failed: .away
-        case .refused: .failed
+        case .refused(let refusal) where refusal.is(.rateLimit): return page(after: .often)
+        case .refused: return page(after: .failed)
+        case .failed(let layer, let text):
+            let isAway = Self.layersOfProvider.contains { layer.hasPrefix($0) }
+            var answer = page(after: isAway ? .away : .failed)
+            answer.fault = "\(layer): \(text)"
+            return answer
         }
     }
+
+    /// These layers failed because the provider did. All others are the authority's own.
+    private static let layersOfProvider = ["description of ", "token endpoint of ", "keys of "]
 
     private func page(after problem: ProviderProblem) -> Answer { page(problem.rawValue) }
 

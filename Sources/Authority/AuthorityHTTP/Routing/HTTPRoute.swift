@@ -37,6 +37,9 @@ struct HTTPRoute: Sendable {
     /// The kind of work that a call causes, known before it runs.
     private(set) var work: @Sendable (Call) -> Work = { _ in .ordinary }
 
+    /// Whether the route asks a login provider for anybody who comes.
+    private(set) var asksForStrangers = false
+
     enum Work: Sendable {
         case ordinary
         /// Makes or verifies a password hash, which is slow on purpose.
@@ -86,6 +89,7 @@ struct HTTPRoute: Sendable {
     func asking() -> HTTPRoute {
         var route = self
         route.work = { _ in .asking }
+        route.asksForStrangers = true
         return route
     }
 

@@ -7,7 +7,8 @@ import Synchronization
 ///
 /// GET is refused first, then the other methods. Some requests are never refused: DELETE, logout
 /// and `revoke`, because they end sessions and release boards. Routes that need no credentials (the
-/// page, `health`) and a broker's question about a board are never refused either.
+/// page, `health`) and a broker's question about a board are never refused either. Logins at
+/// providers are refused with the other methods.
 final class RequestThrottle: Sendable {
     private let admission = Mutex(Admission())
     private let turns = Mutex(PasswordHashLimit())
@@ -112,7 +113,7 @@ extension HTTPRoute {
     /// The load level from which the route is refused; nil: never.
     var refusedFrom: LoadLevel? {
         switch access {
-        case .open, .shown: return nil
+        case .open, .shown: return asksForStrangers ? .severe : nil
         case .application, .session, .sessionOrMaster, .sessionOrNone: break
         }
         if method == .delete || Self.endings.contains(where: path.hasSuffix) { return nil }

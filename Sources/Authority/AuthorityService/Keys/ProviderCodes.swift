@@ -27,13 +27,11 @@ package struct ProviderSource: Sendable {
 /// Each request has at most five seconds, and an answer at most 64 KiB. The server's certificate
 /// must be trusted by the system's store. No redirect is followed.
 final class ProviderCodes: AuthorizationCodes {
-    /// The most exchanges at one time. Each one has a thread.
-    private static let most = 16
     private static let time = Duration.seconds(5)
 
     private let sources: [LoginProvider: (source: ProviderSource, cache: ProviderMetadataCache)]
     private let logger: Logger
-    private let running = Mutex(0)
+    private let running = Mutex(CodeExchangeLimit())
 
     /// Throws if a client secret cannot be read.
     init(_ sources: [ProviderSource], logger: Logger) throws {
@@ -64,10 +62,11 @@ final class ProviderCodes: AuthorizationCodes {
     ) async throws(AuthorityError) -> Result<IDToken, ProviderProblem> {
         let metadata = try await metadata(of: provider)
         guard let source = sources[provider]?.source else { return .failure(.code) }
-        guard enter() else {
+        let origin = CountedOrigin(code.origin)
+        guard running.withLock({ $0.enter(origin) }) else {
             throw .refused(.tooMany("logins at providers at this moment", wait: Self.time))
         }
-        defer { running.withLock { $0 -= 1 } }
+        defer { running.withLock { $0.leave(origin) } }
         do throws(KeySetFailure) {
             let request = try Self.request(code, source.button, metadata)
             let answer: HTTPAnswer
@@ -78,14 +77,6 @@ final class ProviderCodes: AuthorizationCodes {
         } catch {
             logger.warning("token endpoint of \(provider): \(error.words) \(error.detail)")
             throw .failed(layer: "token endpoint of \(provider)", text: error.words)
-        }
-    }
-
-    private func enter() -> Bool {
-        running.withLock { count in
-            guard count < Self.most else { return false }
-            count += 1
-            return true
         }
     }
 

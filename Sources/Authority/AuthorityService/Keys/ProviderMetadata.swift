@@ -21,8 +21,13 @@ struct ProviderMetadata: Equatable, Sendable {
             let json = try JSONObject(parsing: bytes, limit: Self.limit)
             // Source: OpenID Connect Discovery 1.0 §4.3.
             guard try json.string("issuer") == issuer else { return nil }
-            let address = try json.parsed("authorization_endpoint", Self.safe)
-            tokenEndpoint = try json.parsed("token_endpoint", Self.safe)
+            // An issuer elsewhere may not lead this machine's requests to loopback in clear.
+            func safe(_ text: String) -> String? {
+                LoginAddress.isSafe(text)
+                    && (text.hasPrefix("https://") || issuer.hasPrefix("http://")) ? text : nil
+            }
+            let address = try json.parsed("authorization_endpoint", safe)
+            tokenEndpoint = try json.parsed("token_endpoint", safe)
             let methods = try json.optional("token_endpoint_auth_methods_supported") {
                 $0.asArray
             }
@@ -50,9 +55,5 @@ struct ProviderMetadata: Equatable, Sendable {
     static func address(of issuer: String) -> String {
         (issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer)
             + "/.well-known/openid-configuration"
-    }
-
-    private static func safe(_ text: String) -> String? {
-        LoginAddress.isSafe(text) ? text : nil
     }
 }

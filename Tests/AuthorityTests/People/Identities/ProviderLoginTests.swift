@@ -73,8 +73,12 @@ struct ProviderLoginTests {
         let elsewhere = try CodeProvider(house, named: "eve")
         let foreign = try await elsewhere.authority(house)
             .departure(to: elsewhere.provider.name, isAgain: false)
-        var changed = mine.visit.reveal()
-        changed[3] ^= 1
+        func changed(_ index: Int) throws -> SecretBytes {
+            var bytes = try #require(
+                Base64URL.decode(String(decoding: mine.visit.reveal(), as: UTF8.self)))
+            bytes[index < 0 ? bytes.count + index : index] ^= 1
+            return SecretBytes(Array(Base64URL.encode(bytes).utf8))
+        }
         let stranger = try await House()
         let strange = try await CodeProvider(stranger).authority(stranger)
             .departure(to: name, isAgain: false)
@@ -82,7 +86,8 @@ struct ProviderLoginTests {
             (nil, state), (mine.visit, nil), (mine.visit, ""), (other.visit, state),
             (mine.visit, codes.receive(other)["state"]),
             (foreign.visit, elsewhere.receive(foreign)["state"]),
-            (SecretBytes(changed), state), (strange.visit, codes.receive(strange)["state"]),
+            (try changed(-1), state), (try changed(0), state),
+            (strange.visit, codes.receive(strange)["state"]),
             (SecretBytes([]), state), (SecretBytes(Array(repeating: 65, count: 4000)), state),
         ]
         for (cookie, state) in wrong {
@@ -94,6 +99,19 @@ struct ProviderLoginTests {
         // Nobody was asked anything, and a stranger's requests leave nothing behind.
         #expect(codes.codes.isEmpty)
         #expect(try await house.audit("login.failed").isEmpty)
+    }
+
+    @Test("is finished by a replica whose clock is a minute behind, and not two", arguments: [
+        (60, nil), (61, ProviderProblem.visit),
+    ])
+    func clocks(seconds: Int, problem: ProviderProblem?) async throws {
+        let house = try await House()
+        let codes = try CodeProvider(house)
+        let authority = codes.authority(house)
+        let departure = try await authority.departure(to: codes.provider.name, isAgain: false)
+        let state = codes.receive(departure)["state"]
+        house.clock.advance(.seconds(-seconds))
+        #expect(try await authority.login(codes.arrival(departure.visit, state)).problem == problem)
     }
 
     @Test("takes no token that was made for another login", arguments: [
@@ -189,7 +207,10 @@ struct ProviderLoginTests {
             codes.answers(.token(changing: ["auth_time": time]))
             let opened = try await codes.login(authority, isAgain: true).get()
             let caller = try await authority.caller(opened.token)
+            let request = try await house.ask()
+            let search = LoginRequestSearch(request.userCode, origin: "test")
             let deeds: [() async throws -> Void] = [
+                { try await authority.answerLoginRequest(search, allows: true, by: caller) },
                 { _ = try await authority.makeRecoveryCode(of: opened.user.username, by: caller) },
                 { _ = try await authority.passkeyOptions(.register, by: caller) },
             ]
@@ -201,10 +222,36 @@ struct ProviderLoginTests {
                 }
             }
         }
-        // A client of Parse's API is a program, and has no browser that remembers a person.
-        let opened = try await authority.enter(codes.provider.proof(of: "7", house))
-        let caller = try await authority.caller(opened.token)
-        _ = try await authority.makeRecoveryCode(of: opened.user.username, by: caller)
+    }
+
+    @Test("confirms no more for a token that is sent to Parse's API")
+    func confirmationOfClient() async throws {
+        let house = try await House()
+        let codes = try CodeProvider(house)
+        let authority = codes.authority(house)
+        let now = house.clock.now
+        let times: [(JSONValue?, Bool)] = [
+            (nil, false), (.time(now - .seconds(301)), false), (.time(now), true),
+        ]
+        for (time, confirms) in times {
+            var claims = IDProvider.claims(of: "7", at: now)
+            claims["auth_time"] = time
+            let proof = try codes.provider.proof(codes.provider.sign(claims))
+            let opened = try await authority.enter(proof)
+            let caller = try await authority.caller(opened.token)
+            if confirms {
+                _ = try await authority.makeRecoveryCode(of: opened.user.username, by: caller)
+            } else {
+                await expectRefusal(.validation) {
+                    _ = try await authority.makeRecoveryCode(of: opened.user.username, by: caller)
+                }
+            }
+        }
+        // A provider without a button is for programs.
+        let programs = house.believing(codes.provider)
+        let opened = try await programs.enter(codes.provider.proof(of: "7", house))
+        let caller = try await programs.caller(opened.token)
+        _ = try await programs.makeRecoveryCode(of: opened.user.username, by: caller)
     }
 
     @Test("needs a button, and a page that keeps its cookie")

@@ -33,11 +33,14 @@ package struct AuthorizationCode: Sendable {
     /// Source: RFC 7636 §4.1.
     package let verifier: SecretBytes
     package let redirectURI: String
+    /// The address of the person, for the limit of exchanges.
+    package let origin: String
 
-    package init(code: SecretBytes, verifier: SecretBytes, redirectURI: String) {
+    package init(code: SecretBytes, verifier: SecretBytes, redirectURI: String, origin: String) {
         self.code = code
         self.verifier = verifier
         self.redirectURI = redirectURI
+        self.origin = origin
     }
 }
 

@@ -25,11 +25,14 @@ struct ProvenIdentity: Sendable {
     private static let margin = Duration.seconds(3600)
 
     /// Whether the login confirms who the person is. A provider that knows the browser may ask
-    /// nothing, so at the page it must say that the person was there in the last five minutes.
+    /// nothing, so it must say that the person was there in the last five minutes.
+    ///
+    /// A provider with a button must say so to Parse's clients, too. Otherwise somebody at an open
+    /// browser would exchange the code elsewhere and send the token as a client.
     ///
     /// Source: OpenID Connect Core §2 (`auth_time`).
     func confirms(at now: Timestamp) -> Bool {
-        guard isOfPage else { return true }
+        guard isOfPage || provider.entry != nil else { return true }
         guard let authenticatedAt else { return false }
         return authenticatedAt <= now + IDTokenClaims.ahead
             && now - authenticatedAt < SessionRecord.confirmationLife

@@ -159,7 +159,7 @@ extension Authority {
         let exchanged = try await codes.token(
             for: AuthorizationCode(
                 code: SecretBytes(Array(code.utf8)), verifier: secrets.verifier,
-                redirectURI: redirectURI(of: provider.name)),
+                redirectURI: redirectURI(of: provider.name), origin: arrival.origin),
             at: provider.name)
         switch exchanged {
         case .failure(let problem): return .failure(problem)
