@@ -233,7 +233,8 @@ struct BoardListTests {
         try await add([long, "Cafe\u{301}"], to: house, of: ada)
         let page = try await house.authority.boards(query(limit: 1), by: ada)
         var rest = try query(limit: 1)
-        rest.after = try #require(page.next)
+        let next: BoardPosition = try #require(page.next)
+        rest.after = next
         let all = page.entries.map(\.board.name) + (try await names(rest, house, ada))
         #expect(Set(all) == [long, "Cafe\u{301}"])
         #expect(try await names(query(search: "CAF\u{C9}"), house, ada) == ["Cafe\u{301}"])
