@@ -2,8 +2,10 @@
 Google's, so the page gets a subscription of the test's, and the worker the message by CDP."""
 
 import json
+import time
 
 import pytest
+from selenium.common.exceptions import WebDriverException
 
 from bench.evidence import Evidence
 from bench.house import House
@@ -52,6 +54,18 @@ def shown(browser) -> list[list[str]]:
     """)
 
 
+def deliver(browser, said: dict) -> None:
+    """As a push service does, which repeats what was not taken: a busy browser drops a message, and
+    a first install that failed leaves the worker another number."""
+    for number in "0123":
+        try:
+            browser.driver.execute_cdp_cmd("ServiceWorker.deliverPushMessage", {
+                "origin": browser.base + "/", "registrationId": number,
+                "data": json.dumps(said)})
+        except WebDriverException:
+            continue
+
+
 def switch(browser, isOn: bool) -> None:
     browser.click("#account")
     browser.click("label", "Alerts on this phone")
@@ -90,10 +104,13 @@ def test_an_alert_is_shown_on_this_phone(house, phone, server):
                           if "barn is offline" in m["body"]], "the alert", 60)[0]
     board.cable.plug()
     browser.driver.execute_cdp_cmd("ServiceWorker.enable", {})
-    browser.driver.execute_cdp_cmd("ServiceWorker.deliverPushMessage", {
-        "origin": browser.base + "/", "registrationId": "0", "data": json.dumps(said)})
-    until(lambda: [said["title"], said["body"], f"#/boards/{board.iid}"] in shown(browser),
-          "the notification", 60)
+
+    def is_shown() -> bool:
+        deliver(browser, said)
+        time.sleep(1)
+        return [said["title"], said["body"], f"#/boards/{board.iid}"] in shown(browser)
+
+    until(is_shown, "the notification", 120)
     switch(browser, False)
     assert endpoint(browser) is None
 
