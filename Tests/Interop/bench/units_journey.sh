@@ -71,6 +71,8 @@ for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do
     killed=$pid
     kill -KILL "$killed"
 done
+# systemd may not have noticed the last kill yet.
+until_so 60 is_another
 until_so 60 sh -c 'systemctl is-active postern-agent' && is_available; say after_crashes $?
 
 systemctl stop postern-agent; say stopped "$(show postern-agent Result)"
