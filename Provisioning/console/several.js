@@ -109,7 +109,8 @@ function extendBoards(boards, done) {
     body: choice("How long from now", "duration", spans, spans.at(-1).value, null, "chips four"),
     read: form => Number(form.elements.duration.value),
     async act(board, seconds) {
-      const durationSeconds = Math.min(seconds, Math.floor(board.sessionLatestEnd - now()));
+      const latest = Math.floor((board.sessionLatestEnd ?? Infinity) - now());
+      const durationSeconds = Math.min(seconds, latest);
       const { expiresAt } = await post(`${session(board)}/extend`, { durationSeconds });
       return ["ends ", when(parseTime(expiresAt))];
     },

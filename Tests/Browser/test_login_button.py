@@ -13,7 +13,7 @@ PASSWORD = secrets.token_urlsafe(12)
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory, programs):
-    """Its provider knows one person, whom the authority does not know yet."""
+    """Its provider knows one person. The authority does not know them yet."""
     folder = tmp_path_factory.mktemp("button")
     (folder / "house").mkdir()
     secret_file = folder / "client-secret"

@@ -36,7 +36,7 @@ def test_boards_ahead_of_a_backup_are_kept_and_come_back(house, tmp_path):  # no
     generation_by_refresh(rotated)
     earlier = anew.session_id
     house.admin.claim(anew.pair("--new")).must_end()
-    until(lambda: anew.session_id != earlier, "the session that came since", 60)
+    until(lambda: anew.session_id != earlier, "the newer session", 60)
     first = anew.session_id
 
     restart(house, lambda: authority(house, "restore", "--from", backup))

@@ -87,7 +87,7 @@ def test_backup_of_a_running_store_goes_into_an_empty_database(house):
     generation_by_refresh(rotated)
     earlier = anew.session_id
     house.admin.claim(anew.pair("--new")).must_end()
-    until(lambda: anew.session_id != earlier, "the session that came since", 60)
+    until(lambda: anew.session_id != earlier, "the newer session", 60)
 
     done = house.from_elsewhere("restore", "--mark")
     assert done.returncode == 1 and "Stop every replica" in done.stderr, done.stderr

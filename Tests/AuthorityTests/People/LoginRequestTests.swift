@@ -78,7 +78,7 @@ struct LoginRequestTests {
         #expect(try await house.audit("login").map(\.detail).contains("192.0.2.7"))
     }
 
-    @Test("that are denied give nothing, whoever asks again")
+    @Test("that are denied give nothing, also when asked again")
     func denied() async throws {
         let house = try await House()
         let ada = try await house.login()
@@ -234,7 +234,7 @@ struct LoginRequestLimitTests {
         // A clock that was set back keeps nobody waiting.
         house.clock.advance(.seconds(-60))
         #expect(try await ask() == .authorizationPending)
-        // Whoever may not ask yet still gets what was allowed.
+        // A program that asks too early still gets what was allowed.
         try await house.answer(request, allows: true, by: try await house.login())
         #expect(try await ask() == nil)
     }

@@ -1,6 +1,6 @@
 // The code of the tutorial, which a test compares with this file.
 
-import Foundation
+import FoundationEssentials
 import PosternApp
 
 struct Reading: Encodable {
