@@ -56,7 +56,7 @@ extension BoardMessage.Body {
     func mayBeRefused(at level: LoadLevel) -> Bool {
         switch self {
         case .authenticate, .list, .user, .unknown: level >= .heavy
-        case .refresh: level >= .severe
+        case .refresh, .commandResult: level >= .severe
         case .revoke, .sessionEnded, .sessionConfirmed, .provisionAccepted,
             .provisionRejected: false
         }

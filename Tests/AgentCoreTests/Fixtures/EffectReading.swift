@@ -129,6 +129,7 @@ extension BoardMessage.Body {
         case .provisionRejected: "rejected"
         case .sessionEnded: "ended"
         case .sessionConfirmed: "confirmed"
+        case .commandResult: "command result"
         case .authenticate: "authenticate"
         case .refresh: "refresh"
         case .revoke: "revoke"

@@ -76,6 +76,14 @@ extension Sample {
         "seq": 8, "session": Example.session, "scope": Example.scope,
     ], sessionMembers + [Member("seq", .integer), Member("scope", .object, optional: true)])
 
+    static let command = authority("command", [
+        "sessionId": "Session001", "app": "heater", "deadline": 1_700_000_060,
+        "command": .object(["celsius": 21]),
+    ], [
+        Member("sessionId", .text, refuses: ["x"]), Member("app", .text),
+        Member("deadline", .time),
+    ])
+
     static let reply = authority("reply", [
         "re": .string(Example.id), "now": Example.time, "session": Example.session,
         "user": Example.user, "scope": Example.scope, "accessToken": "a.b.c",
@@ -96,5 +104,5 @@ extension Sample {
         Member("error.code", .integer), Member("error.error", .text),
     ])
 
-    static let authorityMessages = [provision, revoked, updated, reply, errorReply]
+    static let authorityMessages = [provision, revoked, updated, command, reply, errorReply]
 }

@@ -41,6 +41,14 @@ extension Sample {
         board("session.confirmed", ["re": .string(Example.id), "sessionId": "Session001"], [
             Member("re", .text, refuses: ["x"]), Member("sessionId", .text, refuses: ["x"]),
         ]),
+        board("command.result", [
+            "re": .string(Example.id), "sessionId": "Session001", "state": "refused",
+            "error": .object(["code": 119, "error": "no", "rule": "builtin:command"]),
+        ], [
+            Member("re", .text, refuses: ["x"]), Member("sessionId", .text, refuses: ["x"]),
+            Member("state", .text, refuses: ["", "done"]), Member("error", .object),
+            Member("error.rule", .text, optional: true),
+        ]),
         board("session.authenticate", [
             "sessionToken": "r:abc", "durationMinutes": 60, "clock": "unset",
             "report": Example.report,

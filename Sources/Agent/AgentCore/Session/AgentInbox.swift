@@ -90,7 +90,7 @@ extension Agent {
             try revoked(session, sequence, reason, by: message, at: instant)
         case .updated(let sequence, let session, let scope):
             try updated(session, scope, sequence, by: message, at: instant)
-        case .provision, .unknown:
+        case .provision, .command, .unknown:
             throw InboxFault("a type that this version does not know")
         }
     }

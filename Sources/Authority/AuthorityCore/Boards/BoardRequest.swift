@@ -39,6 +39,9 @@ struct BoardRequest {
         case .sessionConfirmed(let re, let session):
             try sessionConfirmed(re, session)
             return .silent
+        case .commandResult:
+            // The board stops to repeat the result.
+            return try reply(.result(Reply.Result()))
         case .authenticate(let token, let minutes, let report):
             return try underSession(token) { session throws(AuthorityError) in
                 let isShared = try report.map { report throws(AuthorityError) in

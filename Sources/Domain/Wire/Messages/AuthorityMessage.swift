@@ -8,6 +8,7 @@ package struct AuthorityMessage: Sendable {
         case provision(Provision)
         case revoked(sequence: Int64, session: ObjectID, reason: String)
         case updated(sequence: Int64, session: Session, scope: ScopeDocument?)
+        case command(BoardCommand)
         case reply(Reply)
         /// A type that this version does not know.
         case unknown
@@ -39,6 +40,7 @@ package struct AuthorityMessage: Sendable {
             body = .updated(
                 sequence: try json.integer("seq"), session: try json.session("session"),
                 scope: try json.scope("scope"))
+        case "command": body = .command(try BoardCommand(json: json))
         case "reply": body = .reply(try Reply(json: json))
         default: body = .unknown
         }
@@ -59,6 +61,7 @@ package struct AuthorityMessage: Sendable {
                 "session": session.json,
             ]
             members["scope"] = scope?.json
+        case .command(let command): members = command.members
         case .reply(let reply): members = reply.members
         case .unknown: members = ["type": .string("unknown")]
         }

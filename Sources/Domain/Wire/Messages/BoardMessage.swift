@@ -10,6 +10,7 @@ package struct BoardMessage: Sendable {
         case sessionEnded(re: MessageID, session: ObjectID)
         /// The board holds what a `session.updated` brought, durably.
         case sessionConfirmed(re: MessageID, session: ObjectID)
+        case commandResult(CommandResult)
         /// The heartbeat; with minutes it also extends the session. A malformed report counts as
         /// none, because a report decides nothing.
         case authenticate(SessionToken, durationMinutes: Int64?, report: BoardReport? = nil)
@@ -43,7 +44,7 @@ extension BoardMessage.Body {
             .user(let token):
             token
         case .refresh, .provisionAccepted, .provisionRejected, .sessionEnded,
-            .sessionConfirmed, .unknown: nil
+            .sessionConfirmed, .commandResult, .unknown: nil
         }
     }
 
@@ -53,7 +54,7 @@ extension BoardMessage.Body {
         switch self {
         case .authenticate, .refresh, .list, .user: true
         case .revoke, .provisionAccepted, .provisionRejected, .sessionEnded,
-            .sessionConfirmed, .unknown: false
+            .sessionConfirmed, .commandResult, .unknown: false
         }
     }
 }
@@ -110,6 +111,8 @@ extension BoardMessage.Body {
             self = .sessionConfirmed(
                 re: try json.parsed("re", MessageID.init),
                 session: try json.parsed("sessionId", ObjectID.init))
+        case "command.result":
+            self = .commandResult(try CommandResult(json: json))
         case "session.authenticate":
             self = .authenticate(
                 try json.parsed("sessionToken", SessionToken.init),
@@ -142,6 +145,7 @@ extension BoardMessage.Body {
         case .sessionConfirmed(let re, let session):
             ["type": "session.confirmed", "re": re.description, "sessionId": session.description]
                 .mapValues(JSONValue.string)
+        case .commandResult(let result): result.members
         case .authenticate(let token, let minutes, let report):
             ["type": .string("session.authenticate"), "sessionToken": .string(token.reveal())]
                 .merging(minutes.map { ["durationMinutes": .integer($0)] } ?? [:]) { $1 }
@@ -180,6 +184,7 @@ extension BoardMessage {
         case provisionRejected = "provision.rejected"
         case sessionEnded = "session.ended"
         case sessionConfirmed = "session.confirmed"
+        case commandResult = "command.result"
         case authenticate = "session.authenticate"
         case refresh = "session.refresh"
         case revoke = "session.revoke"
@@ -196,6 +201,7 @@ extension BoardMessage.Body {
         case .provisionRejected: .provisionRejected
         case .sessionEnded: .sessionEnded
         case .sessionConfirmed: .sessionConfirmed
+        case .commandResult: .commandResult
         case .authenticate: .authenticate
         case .refresh: .refresh
         case .revoke: .revoke

@@ -180,7 +180,7 @@ extension FleetBoard {
         switch message.body {
         case .reply(let reply): take(reply, payload, mayCopy, &random, at: moment, &tally)
         case .revoked(_, let session, let reason): revoked(session, reason, &tally)
-        case .provision, .updated, .unknown: break
+        case .provision, .updated, .command, .unknown: break
         }
     }
 
