@@ -30,7 +30,7 @@ struct UsageTests {
         [], ["fly"], ["login"], ["boards", "--nope"], ["claim"], ["sessions", "revoke"],
         ["sessions", "revoke", "sEsS000002", "--all-of", "bob"],
         ["sessions", "extend", "sEsS000002"], ["sessions", "extend", "sEsS000002", "4m"],
-        ["sessions", "extend", "sEsS000002", "366d"],
+        ["sessions", "extend", "sEsS000002", "366d"], ["boards", "renew", "x", "--label", "y"],
         ["users", "password"], ["users", "disable"], ["users", "enable", "a", "b"],
         ["users", "show"], ["users", "allow", "bob"], ["users", "allow", "bob", "fly"],
         ["users", "deny", "claim"], ["boards", "rename", "shed"], ["sessions", "rename", "shed"],

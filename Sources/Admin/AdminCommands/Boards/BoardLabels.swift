@@ -7,34 +7,64 @@ extension BoardsCommand {
         static let configuration = CommandConfiguration(
             commandName: "label", abstract: "Set the labels by which boards are grouped.",
             discussion: """
-                A label has 1 to 32 of [a-z0-9._-]. A board has at most 8. They replace the labels \
-                that the board had. `postern boards list --label LABEL` lists a group.
+                A label has 1 to 32 of [a-z0-9._-]. A board has at most 8. Labels that you name \
+                replace those that the board had; --add and --remove change single ones, also for \
+                all boards of a --label. `postern boards list --label LABEL` lists a group.
                 """)
 
         @OptionGroup var place: Place
-        @Argument(help: BoardsCommand.boardHelp, completion: .boards) var board: String
+        @OptionGroup var group: BoardGroup
+        @Argument(help: BoardsCommand.boardHelp, completion: .boards) var board: String?
         @Argument(help: ArgumentHelp("The labels, such as barn north.", valueName: "label"))
         var labels: [String] = []
+        @Option(help: ArgumentHelp("A label to add; may be repeated.", valueName: "label"))
+        var add: [String] = []
+        @Option(help: ArgumentHelp("A label to remove; may be repeated.", valueName: "label"))
+        var remove: [String] = []
         @Flag(help: "Remove all labels.") var none = false
 
         func validate() throws {
-            guard labels.isEmpty == none else {
-                throw ValidationError("name the labels, or --none to remove all")
+            try group.check(board, "a board")
+            let isChange = !(add + remove).isEmpty
+            guard [!labels.isEmpty, isChange, none].filter(\.self).count == 1 else {
+                throw ValidationError(
+                    "name the labels, or --add and --remove, or --none to remove all")
             }
-            for label in labels { _ = try BoardsCommand.label(label) }
+            for label in labels + add + remove { _ = try BoardsCommand.label(label) }
         }
 
         func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
             let client = try place.login(in: surroundings).client
-            let board = try await client.board(named: board)
-            let answer = try await client.own(
-                .put, "/boards/\(board.id)",
-                ["labels": .array(labels.map { .string($0.lowercased()) })])
-            let row = try decoding { () throws(WireError) in try BoardRow(json: answer) }
-            let words = row.labels.isEmpty ? "no labels" : row.labels.joined(separator: ", ")
-            surroundings.step(true, "\(board) has \(Printable.line(words))")
+            if let label = group.label {
+                return try await client.each(in: label, asJSON: place.json, surroundings) {
+                    (board, _) throws(CommandFailure) in
+                    let row = try await change(board.installation, client)
+                    return (row.labelWords, row.json)
+                }
+            }
+            let board = try await client.board(named: board ?? "")
+            let row = try await change(board.id, client)
+            surroundings.step(true, "\(board) has \(row.labelWords)")
             if place.json { surroundings.emit(row.json) }
         }
+
+        private func change(
+            _ board: InstallationID, _ client: AuthorityClient
+        ) async throws(CommandFailure) -> BoardRow {
+            let list = { (labels: [String]) in
+                JSONValue.array(labels.map { .string($0.lowercased()) })
+            }
+            let members = (add + remove).isEmpty ? ["labels": list(labels)]
+                : ["addLabels": list(add), "removeLabels": list(remove)]
+            let answer = try await client.own(.put, "/boards/\(board)", members)
+            return try decoding { () throws(WireError) in try BoardRow(json: answer) }
+        }
+    }
+}
+
+extension BoardRow {
+    fileprivate var labelWords: String {
+        Printable.line(labels.isEmpty ? "no labels" : labels.joined(separator: ", "))
     }
 }
 

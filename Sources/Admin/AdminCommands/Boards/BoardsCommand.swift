@@ -57,20 +57,52 @@ struct BoardsCommand: ParsableCommand {
 
     struct Rename: Verb {
         static let configuration = CommandConfiguration(
-            commandName: "rename", abstract: "Give a board another name.")
+            commandName: "rename", abstract: "Give a board another name.",
+            discussion: """
+                With --label, give only the name, with {n} for a number: barn-{n} names barn-1, \
+                barn-2 and so on, in the order of the present names.
+                """)
 
         @OptionGroup var place: Place
-        @Argument(help: BoardsCommand.boardHelp, completion: .boards) var board: String
-        @Argument(help: "The new name, at most 64 characters.") var name: String
+        @OptionGroup var group: BoardGroup
+        @Argument(help: BoardsCommand.boardHelp, completion: .boards) var board: String?
+        @Argument(help: "The new name, at most 64 characters.") var name: String?
+
+        /// The name is the first argument after `--label`, else the second.
+        private var wanted: String? { group.label == nil ? name : name == nil ? board : nil }
+
+        func validate() throws {
+            guard let wanted else {
+                throw ValidationError("give a board and a name, or --label LABEL and a name")
+            }
+            guard group.label == nil || wanted.contains("{n}") else {
+                throw ValidationError("with --label the name needs {n}, such as barn-{n}")
+            }
+        }
 
         func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
             let client = try place.login(in: surroundings).client
-            let board = try await client.board(named: board)
-            let answer = try await client.own(
-                .put, "/boards/\(board.id)", ["name": .string(name)])
-            let row = try decoding { () throws(WireError) in try BoardRow(json: answer) }
+            let wanted = wanted ?? ""
+            if let label = group.label {
+                return try await client.each(in: label, asJSON: place.json, surroundings) {
+                    (board, number) throws(CommandFailure) in
+                    let row = try await rename(
+                        board.installation,
+                        wanted.replacing("{n}", with: String(number)), client)
+                    return ("renamed to \(Printable.line(row.name))", row.json)
+                }
+            }
+            let board = try await client.board(named: board ?? "")
+            let row = try await rename(board.id, wanted, client)
             surroundings.step(true, "renamed \(board) to \(Printable.line(row.name))")
             if place.json { surroundings.emit(row.json) }
+        }
+
+        private func rename(
+            _ board: InstallationID, _ name: String, _ client: AuthorityClient
+        ) async throws(CommandFailure) -> BoardRow {
+            let answer = try await client.own(.put, "/boards/\(board)", ["name": .string(name)])
+            return try decoding { () throws(WireError) in try BoardRow(json: answer) }
         }
     }
 

@@ -9,17 +9,19 @@ extension BoardsCommand {
             discussion: """
                 The board gets a session of the same user, with the same scope, and sends what it \
                 held. Nobody has to be there. If the board is away, the renewal waits for it, 30 \
-                days at most.
+                days at most. With --label the command does not wait for the boards.
                 """)
 
         @OptionGroup var place: Place
-        @Argument(help: BoardsCommand.boardHelp, completion: .boards) var board: String
+        @OptionGroup var group: BoardGroup
+        @Argument(help: BoardsCommand.boardHelp, completion: .boards) var board: String?
         @Option(help: ArgumentHelp("How long the session lasts, such as 30d.", valueName: "span"))
         var duration: Span?
         @Option(help: ArgumentHelp("How long to wait for the board.", valueName: "span"))
         var wait = Span(seconds: 20)
 
         func validate() throws {
+            try group.check(board, "a board")
             let allowed = LifetimePolicy.shortest...LifetimePolicy.longest
             if let duration, !allowed.contains(duration.duration) {
                 throw ValidationError("a session lasts from 5 minutes to 1 year")
@@ -28,9 +30,16 @@ extension BoardsCommand {
 
         func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
             let client = try place.login(in: surroundings).client
-            let board = try await client.board(named: board)
             var order: [String: JSONValue] = [:]
             if let duration { order["durationMinutes"] = .integer(duration.seconds / 60) }
+            if let label = group.label {
+                return try await client.each(in: label, asJSON: place.json, surroundings) {
+                    (board, _) throws(CommandFailure) in
+                    let claim = try await renew(board.installation, order, client)
+                    return ("the renewal is sent", claim.json)
+                }
+            }
+            let board = try await client.board(named: board ?? "")
             let sent = try await renew(board.id, order, client)
             surroundings.step(true, "the renewal is sent to \(board)")
             let last = try await client.follow(sent, for: wait.duration)

@@ -9,37 +9,60 @@ extension SessionsCommand {
             discussion: """
                 From 5 minutes to 1 year, and never past the limit that was set when the \
                 session was made. An end that is earlier than the present one needs --shorten. \
-                The authority notifies the session's board.
+                The authority notifies the session's board. With --label, give only the span.
                 """)
 
         @OptionGroup var place: Place
-        @Argument(help: SessionsCommand.sessionHelp, completion: .sessions) var id: String
+        @OptionGroup var group: BoardGroup
+        @Argument(help: SessionsCommand.sessionHelp, completion: .sessions) var id: String?
         @Argument(help: ArgumentHelp("How long from now, such as 30d.", valueName: "span"))
-        var span: Span
+        var span: Span?
         @Flag(help: "Also set an end that is earlier than the present one.") var shorten = false
 
+        /// The span is the first argument after `--label`, else the second.
+        private var wanted: Span? {
+            group.label == nil ? span : span == nil ? id.flatMap(Span.init(argument:)) : nil
+        }
+
         func validate() throws {
-            guard (LifetimePolicy.shortest...LifetimePolicy.longest).contains(span.duration) else {
+            guard let wanted else {
+                throw ValidationError("give a session and a span, or --label LABEL and a span")
+            }
+            let allowed = LifetimePolicy.shortest...LifetimePolicy.longest
+            guard allowed.contains(wanted.duration) else {
                 throw ValidationError("a session lasts from 5 minutes to 1 year")
             }
         }
 
         func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
             let client = try place.login(in: surroundings).client
-            let session = try await client.session(named: id)
-            var members: [String: JSONValue] = ["durationSeconds": .integer(span.seconds)]
+            let times = surroundings.times
+            if let label = group.label {
+                return try await client.each(in: label, asJSON: place.json, surroundings) {
+                    (board, _) throws(CommandFailure) in
+                    let row = try await extend(try board.living(), client)
+                    return ("now ends at \(times.show(row.session.expiresAt))", row.json)
+                }
+            }
+            let session = try await client.session(named: id ?? "")
+            let row = try await extend(session.session.objectID, client)
+            let end = times.show(row.session.expiresAt)
+            surroundings.step(true, "\(session.words) now ends at \(end)")
+            if place.json { surroundings.emit(row.json) }
+        }
+
+        private func extend(
+            _ session: ObjectID, _ client: AuthorityClient
+        ) async throws(CommandFailure) -> SessionRow {
+            var members: [String: JSONValue] = ["durationSeconds": .integer(wanted?.seconds ?? 0)]
             if shorten { members["shorten"] = .bool(true) }
             let answer: JSONObject
             do throws(CommandFailure) {
-                answer = try await client.own(
-                    .post, "/sessions/\(session.session.objectID)/extend", members)
+                answer = try await client.own(.post, "/sessions/\(session)/extend", members)
             } catch {
                 throw Self.explained(error)
             }
-            let row = try decoding { () throws(WireError) in try SessionRow(json: answer) }
-            let end = surroundings.times.show(row.session.expiresAt)
-            surroundings.step(true, "\(session.words) now ends at \(end)")
-            if place.json { surroundings.emit(row.json) }
+            return try decoding { () throws(WireError) in try SessionRow(json: answer) }
         }
 
         /// A refused span is wrong usage: the text says which one is right.
@@ -77,9 +100,11 @@ extension SessionsCommand {
 
     struct Revoke: Verb {
         static let configuration = CommandConfiguration(
-            commandName: "revoke", abstract: "End a session, or all sessions of a user.")
+            commandName: "revoke",
+            abstract: "End a session, those of a label's boards, or all of a user.")
 
         @OptionGroup var place: Place
+        @OptionGroup var group: BoardGroup
         @Argument(help: SessionsCommand.sessionHelp, completion: .sessions) var id: String?
         @Option(help: ArgumentHelp(
             "All sessions of this user, on boards too, except the one of this command.",
@@ -88,24 +113,34 @@ extension SessionsCommand {
         var allOf: String?
 
         func validate() throws {
-            guard (id == nil) != (allOf == nil) else {
-                throw ValidationError("give either a session's id or --all-of USER")
+            guard [id, allOf, group.label].compactMap(\.self).count == 1 else {
+                throw ValidationError("give a session, --label LABEL or --all-of USER")
             }
         }
 
         func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
             if let allOf { return try await revokeAll(of: allOf, in: surroundings) }
             let client = try place.login(in: surroundings).client
+            if let label = group.label {
+                return try await client.each(in: label, asJSON: place.json, surroundings) {
+                    (board, _) throws(CommandFailure) in
+                    let session = try board.living()
+                    let told = BrokerDelivery(try await client.own(.delete, "/sessions/\(session)"))
+                    return ("revoked\(told.words)", Self.revoked(session, told))
+                }
+            }
             let session = try await client.session(named: id ?? "")
             let objectID = session.session.objectID
             let told = BrokerDelivery(try await client.own(.delete, "/sessions/\(objectID)"))
             surroundings.step(true, "revoked \(session.words)\(told.words)")
-            if place.json {
-                surroundings.emit(.object([
-                    "objectId": .string(objectID.description), "state": .string("revoked"),
-                    "brokerTold": told.json,
-                ]))
-            }
+            if place.json { surroundings.emit(Self.revoked(objectID, told)) }
+        }
+
+        private static func revoked(_ session: ObjectID, _ told: BrokerDelivery) -> JSONValue {
+            .object([
+                "objectId": .string(session.description), "state": .string("revoked"),
+                "brokerTold": told.json,
+            ])
         }
 
         private func revokeAll(

@@ -10,25 +10,45 @@ extension SessionsCommand {
             discussion: """
                 The board takes the new scope at once, or at its next connect, and confirms it. \
                 Messages that wait on the board are judged by it before they leave. What may not \
-                leave any more is a dead letter there.
+                leave any more is a dead letter there. With --label, give only the file; the \
+                command does not wait for the boards.
                 """)
 
         @OptionGroup var place: Place
-        @Argument(help: SessionsCommand.sessionHelp, completion: .sessions) var id: String
+        @OptionGroup var group: BoardGroup
+        @Argument(help: SessionsCommand.sessionHelp, completion: .sessions) var id: String?
         @Argument(help: ArgumentHelp(
             "A JSON file with the scope; - reads it from standard input.", valueName: "file"),
             completion: .file())
-        var file: String
+        var file: String?
 
         @Option(help: ArgumentHelp("How long to wait for the board.", valueName: "span"))
         var wait = Span(seconds: 5)
 
+        /// The file is the first argument after `--label`, else the second.
+        private var path: String? { group.label == nil ? file : file == nil ? id : nil }
+
+        func validate() throws {
+            guard path != nil else {
+                throw ValidationError("give a session and a file, or --label LABEL and a file")
+            }
+        }
+
         func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
-            let scope = try ScopeFile(file, in: surroundings).document
+            let scope = try ScopeFile(path ?? "-", in: surroundings).document.json.asObject ?? [:]
             let client = try place.login(in: surroundings).client
-            let session = try await client.session(named: id)
+            if let label = group.label {
+                return try await client.each(in: label, asJSON: place.json, surroundings) {
+                    (board, _) throws(CommandFailure) in
+                    let row = try decode(try await client.own(
+                        .put, "/sessions/\(try board.living())/scope", scope))
+                    let words = row.isScopePending ? "changed; waiting for the board" : "changed"
+                    return (words, row.json)
+                }
+            }
+            let session = try await client.session(named: id ?? "")
             var row = try decode(try await client.own(
-                .put, "/sessions/\(session.session.objectID)/scope", scope.json.asObject ?? [:]))
+                .put, "/sessions/\(session.session.objectID)/scope", scope))
             if row.isScopePending {
                 surroundings.step(true, "changed \(session.words); waiting for the board")
                 row = try await follow(row, client)
