@@ -47,7 +47,8 @@ def test_an_example_has_the_published_shape(number):
 def test_every_message_has_an_example():
     kinds = {kind for kind, _ in EXAMPLES}
     assert kinds >= {*messages._TO_BOARD, *messages._TO_AUTHORITY, "SealedEnvelope", "BoardStatus",
-                     "DataProperties", "Accepted", "Rejection", "SessionNotice", "Health"}
+                     "DataProperties", "Accepted", "Rejection", "SessionNotice", "Health",
+                     "AppCommand"}
 
 
 def test_every_member_is_explained():

@@ -17,6 +17,7 @@ _TO_BOARD = {
     },
     "session.revoked": {"seq": int, "sessionId": str, "reason": str},
     "session.updated": {"seq": int, "session": dict, "?scope": dict},
+    "command": {"sessionId": str, "app": str, "deadline": int, "command": object},
     "reply": {"re": str, "now": int, "?nowMilliseconds": int, "?error": dict, "?signKeys": list},
 }
 _TO_AUTHORITY = {
@@ -29,6 +30,8 @@ _TO_AUTHORITY = {
     "session.revoke": {"sessionToken": str},
     "session.list": {"sessionToken": str},
     "user.get": {"sessionToken": str},
+    "command.result": {"re": str, "sessionId": str, "state": str, "?uncertain": bool,
+                       "?answer": object, "?error": dict, "?delivered": bool},
 }
 UNANSWERED = (
     "provision.accepted", "provision.rejected", "session.ended", "session.confirmed")
@@ -64,7 +67,8 @@ def _check_members(body: dict, members: dict[str, type]) -> None:
         if key not in body:
             if name == key:
                 raise ContractError(INVALID_JSON, f"{key} is missing")
-        elif not isinstance(body[key], kind) or isinstance(body[key], bool) != (kind is bool):
+        elif kind is not object and (not isinstance(body[key], kind)
+                                     or isinstance(body[key], bool) != (kind is bool)):
             raise ContractError(WRONG_TYPE, f"{key} has the wrong type")
 
 

@@ -2,7 +2,7 @@ package import Sessions
 
 /// A command from a person to an app on a board. Its id is the id of the message.
 ///
-/// Source: the wire contract, The content.
+/// Source: the wire contract, Commands.
 package struct BoardCommand: Equatable, Sendable {
     /// The most bytes of a command, and of an answer, as JSON text.
     package static let sizeLimit = 16 * 1024
@@ -41,7 +41,7 @@ package struct BoardCommand: Equatable, Sendable {
 
 /// What a board says of a command that it received.
 ///
-/// Source: the wire contract, The content.
+/// Source: the wire contract, Commands.
 package struct CommandResult: Equatable, Sendable {
     package enum State: Equatable, Sendable {
         /// The board's bus has it. `isUncertain`: the agent restarted while it published it.
