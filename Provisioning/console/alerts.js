@@ -3,6 +3,7 @@
 import * as acts from "./acts.js";
 import { get, me } from "./api.js";
 import { button, h, renew } from "./dom.js";
+import { t } from "./text.js";
 import { when } from "./time.js";
 
 const most = 10;
@@ -11,9 +12,9 @@ const rest = 5000;
 
 /** A list that is hidden while it is empty. `query` gives the parameters: which alerts. */
 export function openAlerts(query) {
-  const list = h("ul", { class: "plain" });
-  const node = h("section", { class: "notice wait alerts", "aria-label": "Alerts", hidden: true },
-    h("h2", null, "Alerts"), list);
+  const list = h("ul.plain");
+  const node = h("section.notice.wait.alerts", { "aria-label": t("word.alerts"), hidden: true },
+    h("h2", t("word.alerts")), list);
   let timer = 0, isClosed = false;
 
   async function load() {
@@ -25,7 +26,7 @@ export function openAlerts(query) {
       if (isClosed) return;
       node.hidden = !results.length;
       renew(list, results.slice(0, most).map(alert => row(alert, load)), results.length > most
-        && h("li", null, `${results.length - most} more.`));
+        && h("li", t("alerts.more", { n: results.length - most })));
     } catch { /* The next event loads it again; the page itself shows the error. */ }
   }
 
@@ -43,10 +44,10 @@ export function openAlerts(query) {
 }
 
 function row(alert, load) {
-  const text = h("span", null, alert.text);
+  const text = h("span", alert.text);
   return h("li", { "data-kind": alert.kind },
     alert.installationId ? h("a", { href: `#/boards/${alert.installationId}` }, text) : text,
-    h("span", { class: "note" }, " · ", when(alert.openedAt)),
-    alert.details.renewable && [" ", button("Renew", () => acts.renewBoard(alert, load),
+    h("span.note", " · ", when(alert.openedAt)),
+    alert.details.renewable && [" ", button(t("act.renew"), () => acts.renewBoard(alert, load),
       { id: `renew-${alert.installationId}` })]);
 }

@@ -2,6 +2,7 @@
 
 import { me, post } from "./api.js";
 import { button, empty, facts, field, fill, h } from "./dom.js";
+import { t } from "./text.js";
 import { when } from "./time.js";
 
 /**
@@ -10,19 +11,19 @@ import { when } from "./time.js";
  */
 export function allowPage(code) {
   const place = h("div", { "aria-live": "polite" });
-  const node = h("div", null,
-    h("div", { class: "title" }, h("h1", { tabindex: "-1" }, "Allow a program's login")), place);
+  const node = h("div",
+    h("div.title", h("h1", { tabindex: "-1" }, t("act.allowProgram"))), place);
   fill(place, entry(place, code));
-  return { title: "Allow a login", node, close() {}, event() {} };
+  return { title: t("allow.title"), node, close() {}, event() {} };
 }
 
 function entry(place, code = "") {
-  const input = h("input", { id: "user-code", value: code, autocomplete: "off", autocapitalize: "characters",
-    spellcheck: "false", maxlength: 16, placeholder: "BCDF-GHJK" });
-  const error = h("p", { class: "error", role: "alert" });
-  const go = h("button", { type: "submit", class: "primary" }, "Continue");
-  const form = h("form", { class: "code", novalidate: true },
-    field("Code", input, "The program shows it. It has eight letters."), error, go);
+  const input = h("input", { id: "user-code", value: code, autocomplete: "off",
+    autocapitalize: "characters", spellcheck: "false", maxlength: 16, placeholder: "BCDF-GHJK" });
+  const error = h("p.error", { role: "alert" });
+  const go = h("button", { type: "submit", class: "primary" }, t("act.goOn"));
+  const form = h("form.code", { novalidate: true },
+    field(t("allow.code"), input, t("allow.codeNote")), error, go);
   form.addEventListener("submit", async event => {
     event.preventDefault();
     if (go.disabled) return;
@@ -30,7 +31,7 @@ function entry(place, code = "") {
     go.disabled = true;
     try {
       const typed = input.value.trim();
-      if (!/^([A-Z][ -]*){8}$/i.test(typed)) throw new Error("Type the eight letters.");
+      if (!/^([A-Z][ -]*){8}$/i.test(typed)) throw new Error(t("allow.typeLetters"));
       const asked = await post("/console/login-requests", { userCode: typed });
       fill(place, question(place, asked));
       place.firstChild.focus();
@@ -44,13 +45,13 @@ function entry(place, code = "") {
 }
 
 function question(place, asked) {
-  const error = h("p", { class: "error", role: "alert" });
+  const error = h("p.error", { role: "alert" });
   const same = h("input", { type: "checkbox", id: "same-code" });
   const answer = (text, allow, props) => {
     const one = button(text, async () => {
       error.textContent = "";
       if (allow && !same.checked) {
-        error.textContent = "Compare the code, and say that it is your own program.";
+        error.textContent = t("allow.compare");
         same.focus();
         return;
       }
@@ -58,9 +59,9 @@ function question(place, asked) {
       try {
         await post("/console/login-requests/answer", { userCode: asked.userCode, allow });
         fill(place, allow
-          ? empty("Allowed", "The program goes on by itself. You can close this page.",
-            h("a", { class: "button", href: "#/sessions" }, "Your sessions"))
-          : empty("Denied", "The program gets nothing."));
+          ? empty(t("allow.allowed"), t("allow.goesOn"),
+            h("a.button", { href: "#/sessions" }, t("allow.yourSessions")))
+          : empty(t("allow.denied"), t("allow.nothing")));
         document.querySelector("h1").focus();
       } catch (fault) {
         error.textContent = fault.message;
@@ -69,23 +70,19 @@ function question(place, asked) {
     }, props);
     return one;
   };
-  return h("section", { class: "card code", id: "login-request", tabindex: "-1" },
-    h("p", null, "A program wants to log in as you. It shows this code:"),
-    h("p", { class: "center" }, h("strong", { id: "shown-code" }, asked.userCode)),
-    facts([["It says it is", asked.program], ["Its address", asked.address],
-      ["Asked", when(asked.createdAt)]]),
-    h("div", { class: "notice wait" },
-      h("p", null, asked.isFromHere
-        ? "The authority sees it at the address of this browser. Machines behind one router or "
-          + "proxy share an address, so this proves nothing."
-        : "It does not ask from the address of this browser. It is on another network, "
-          + "or on a server."),
-      h("p", null, "Allow it only if you have just started this login yourself. If somebody sent "
-        + "or told you the code, deny it: they would act as you",
-      me.user.isAdministrator && ", and could also add administrators", ".")),
-    h("label", { class: "check" }, same,
-      "I started this program myself just now, and it shows this code"),
-    error, h("div", { class: "actions" },
-      answer("Deny", false, { id: "deny-login", class: "danger" }),
-      answer("Allow", true, { id: "allow-login", class: "primary" })));
+  return h("section.card.code", { id: "login-request", tabindex: "-1" },
+    h("p", t("allow.wants")),
+    h("p.center", h("strong", { id: "shown-code" }, asked.userCode)),
+    facts([[t("allow.says"), asked.program], [t("allow.address"), asked.address],
+      [t("allow.asked"), when(asked.createdAt)]]),
+    h("div.notice.wait",
+      h("p", asked.isFromHere
+        ? t("allow.fromHere")
+        : t("allow.notHere")),
+      h("p", t(me.user.isAdministrator ? "allow.onlyAdministrator" : "allow.only"))),
+    h("label.check", same,
+      t("allow.mine")),
+    error, h("div.actions",
+      answer(t("act.deny"), false, { id: "deny-login", class: "danger" }),
+      answer(t("act.allow"), true, { id: "allow-login", class: "primary" })));
 }

@@ -1,12 +1,14 @@
 // The authority's HTTP API. The session's token is in a cookie that no script can read.
 
+import { t } from "./text.js";
+
 const root = new URL("../postern/v1/", import.meta.url);
 
 /** An error that the authority answered, or the lack of an answer. */
 export class Refused extends Error {
   constructor(status, body, retryAfter) {
-    super(sentence(body?.error || `the authority answered with status ${status}${
-      /^\d+$/.test(retryAfter ?? "") ? `; wait ${retryAfter} s, then try again` : ""}`));
+    const key = /^\d+$/.test(retryAfter ?? "") ? "api.statusWait" : "api.status";
+    super(sentence(body?.error || t(key, { status, retryAfter })));
     this.status = status;
     this.code = body?.code ?? 0;
     this.name = body?.name ?? "refused";
@@ -58,14 +60,14 @@ export async function request(method, path, body, patience = 30000) {
   if (error.code === 209) over();
   if (error.name !== "confirmation-needed" || !confirm) throw error;
   if (await confirm()) return request(method, path, body, patience);
-  throw new Error("You have not confirmed it, so nothing was changed.");
+  throw new Error(t("api.notConfirmed"));
 }
 
 async function reach(path, options) {
   try {
     return await fetch(new URL(path.slice(1), root), options);
   } catch {
-    throw new Refused(0, { error: "The authority cannot be reached.", name: "unreachable" });
+    throw new Refused(0, { error: t("api.unreachable"), name: "unreachable" });
   }
 }
 
@@ -75,7 +77,7 @@ async function json(method, path, body) {
   try {
     return text ? JSON.parse(text) : {};
   } catch {
-    throw new Refused(answer.status, { error: "The authority's answer could not be read." });
+    throw new Refused(answer.status, { error: t("api.unread") });
   }
 }
 

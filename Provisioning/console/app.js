@@ -19,14 +19,15 @@ import { passkeysPage } from "./passkeys.js";
 import { nameArrival, takeArrival } from "./providers.js";
 import { pushSwitch } from "./push.js";
 import { sessionsPage } from "./sessions.js";
+import { phrase, t } from "./text.js";
 import { usersPage } from "./users.js";
 
 const app = document.getElementById("app");
 const areas = [
-  { name: "boards", label: "Boards" }, { name: "sessions", label: "Sessions" },
-  { name: "consumers", label: "Consumers" },
-  { name: "users", label: "Users", isGuarded: true },
-  { name: "audit", label: "Audit log", isGuarded: true },
+  { name: "boards", label: t("word.boards") }, { name: "sessions", label: t("word.sessions") },
+  { name: "consumers", label: t("word.consumers") },
+  { name: "users", label: t("word.users"), isGuarded: true },
+  { name: "audit", label: t("word.log"), isGuarded: true },
 ];
 let frame = null, page = null, stop = null, wasOver = false;
 
@@ -37,7 +38,7 @@ async function start() {
     await begin();
   } catch (error) {
     if (error.isAway && await showAway(app, start)) return;
-    fill(app, h("main", { class: "login" }, h("h1", null, "Postern"),
+    fill(app, h("main.login", h("h1", "Postern"),
       failure(error.message, start)));
     return;
   } finally {
@@ -57,10 +58,10 @@ async function start() {
 
 function showLogin() {
   leave();
-  document.title = `Log in · ${info.name}`;
+  document.title = `${t("act.logIn")} · ${info.name}`;
   fill(app, loginPage({
-    title: "Log in", then: enter, place: () => location.hash,
-    text: wasOver ? "Your session has ended. Log in to continue where you were." : null,
+    title: t("act.logIn"), then: enter, place: () => location.hash,
+    text: wasOver ? t("app.ended") : null,
   }));
   focusLogin();
 }
@@ -83,21 +84,21 @@ function leave() {
 
 function makeFrame() {
   const main = h("main", { id: "main", tabindex: "-1" });
-  const live = h("p", { class: "live", role: "status" });
+  const live = h("p.live", { role: "status" });
   const seen = areas.filter(a => !a.isGuarded || me.user.isAdministrator);
   const links = seen.map(a => h("a", { href: `#/${a.name}`, "data-area": a.name },
-    icon(a.name), h("span", null, a.label)));
+    icon(a.name), h("span", a.label)));
   return {
     main, live, links,
-    skip: h("a", { class: "skip", href: "#main", onclick(event) {
+    skip: h("a.skip", { href: "#main", onclick(event) {
       event.preventDefault();
       main.focus();
-    } }, "Skip to the content"),
-    header: h("header", { class: "bar" },
-      h("a", { class: "brand", href: "#/boards" }, icon("gate"), h("span", null, info.name)), live,
+    } }, t("app.skip")),
+    header: h("header.bar",
+      h("a.brand", { href: "#/boards" }, icon("gate"), h("span", info.name)), live,
       button(me.user.username, account, { class: "account", id: "account",
-        "aria-haspopup": "dialog", "aria-label": `Account of ${me.user.username}` })),
-    nav: h("nav", { "aria-label": "Console" }, links),
+        "aria-haspopup": "dialog", "aria-label": t("app.accountOf", { name: me.user.username }) })),
+    nav: h("nav", { "aria-label": t("app.console") }, links),
   };
 }
 
@@ -107,13 +108,13 @@ function account() {
     dialog.close();
   }, { class: "wide", id });
   const dialog = ask({
-    title: me.user.username, confirm: "Log out",
-    body: [h("p", null, me.user.isAdministrator ? "An administrator of " : "Logged in at ",
-      h("strong", null, info.name), "."),
-    h("p", { class: "note" }, `Postern ${info.version}`),
-    then("Your passkeys", () => go("#/passkeys"), "own-passkeys"),
-    then("Allow a program's login", () => go("#/login"), "allow-program"), info.login.passwords
-      && then("Change your password", () => setPassword(me.user.username, true)), pushSwitch()],
+    title: me.user.username, confirm: t("act.logOut"),
+    body: [h("p", phrase(me.user.isAdministrator ? "app.administratorOf" : "app.loggedInAt",
+      { name: h("strong", info.name) })),
+    h("p.note", `Postern ${info.version}`),
+    then(t("word.passkeys"), () => go("#/passkeys"), "own-passkeys"),
+    then(t("act.allowProgram"), () => go("#/login"), "allow-program"), info.login.passwords
+      && then(t("acts.ownPassword"), () => setPassword(me.user.username, true)), pushSwitch()],
     async submit() {
       wasOver = false;
       await logOut();
@@ -121,7 +122,6 @@ function account() {
   });
 }
 
-const states = { live: "Live", connecting: "Connecting…", reconnecting: "Reconnecting…" };
 let liveTimer = 0;
 /** Each page has its own connection. "Connecting" is shown only if it takes long. */
 function showLive(state) {
@@ -129,7 +129,7 @@ function showLive(state) {
   liveTimer = setTimeout(() => {
     if (!frame || frame.live.dataset.state === state) return;
     frame.live.dataset.state = state;
-    frame.live.textContent = states[state];
+    frame.live.textContent = t(`live.${state}`);
   }, state === "connecting" ? 1500 : 0);
 }
 
@@ -191,7 +191,7 @@ function decode(part) {
 
 addEventListener("hashchange", () => route(true));
 addEventListener("unhandledrejection", event =>
-  say(event.reason?.message ?? "Something failed. Load the page again."));
+  say(event.reason?.message ?? t("app.failed")));
 onOver(showLogin);
 onConfirmation(confirmation);
 if (!takeArrival()) start();

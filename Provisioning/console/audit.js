@@ -2,33 +2,32 @@
 
 import { get, me, request } from "./api.js";
 import { button, empty, failure, field, fill, h, say } from "./dom.js";
+import { phrase, t } from "./text.js";
 import { when } from "./time.js";
 import { auditWords, isAlarm } from "./words.js";
 
 const page = 100;
-const kinds = [["", "Everything"], ["login", "Logins"], ["claim", "Claims"],
-  ["session", "Sessions"], ["board", "Boards"], ["user", "Users"],
-  ["keys", "Keys"], ["alarm", "Alarms"]];
+const kinds = ["", "login", "claim", "session", "board", "user", "keys", "alarm"];
 
 export function auditPage() {
-  const board = h("select", { name: "board" }, option("", "All boards"));
-  const event = h("select", { name: "event" }, kinds.map(([value, label]) => option(value, label)));
+  const board = h("select", { name: "board" }, option("", t("audit.all")));
+  const event = h("select", { name: "event" }, kinds.map(kind => option(kind, t(`kind.${kind}`))));
   const actor = text("actor"), session = text("session");
   const since = h("input", { name: "since", type: "date" });
   const until = h("input", { name: "until", type: "date" });
-  const form = h("form", { class: "filters", novalidate: true }, field("What", event),
-    field("Board", board), field("Who", actor), field("Session", session),
-    field("From", since), field("To", until));
-  const rows = h("ol", { class: "log", "aria-busy": "true" });
-  const more = button("Load more", () => load(true), { hidden: true });
+  const form = h("form.filters", { novalidate: true }, field(t("audit.what"), event),
+    field(t("word.board"), board), field(t("audit.who"), actor), field(t("word.session"), session),
+    field(t("audit.from"), since), field(t("audit.to"), until));
+  const rows = h("ol.log", { "aria-busy": "true" });
+  const more = button(t("audit.more"), () => load(true), { hidden: true });
   const fault = h("div");
-  const place = h("div", null, h("p", { class: "loading" }, "Loading the log…"));
-  const node = h("div", null,
-    h("div", { class: "title" }, h("h1", { tabindex: "-1" }, "Audit log"),
-      h("div", { class: "actions" }, button("Export CSV", () => exported("csv")),
-        button("Export JSON", () => exported("json")))),
-    h("details", { class: "card filter" }, h("summary", null, "Filter"), form), place, fault,
-    h("p", { class: "center" }, more));
+  const place = h("div", h("p.loading", t("audit.loading")));
+  const node = h("div",
+    h("div.title", h("h1", { tabindex: "-1" }, t("word.log")),
+      h("div.actions", button(t("audit.csv"), () => exported("csv")),
+        button(t("audit.json"), () => exported("json")))),
+    h("details.card.filter", h("summary", t("audit.filter")), form), place, fault,
+    h("p.center", more));
   const boards = new Map();
   let last = null, asked = 0;
 
@@ -56,7 +55,7 @@ export function auditPage() {
       fill(fault);
       rows.removeAttribute("aria-busy");
       fill(place, rows.childElementCount ? rows
-        : empty("Nothing found", "No entry of the log matches. Change the filter."));
+        : empty(t("audit.nothing"), t("audit.noMatch")));
     } catch (error) {
       if (me) fill(fault, failure(error.message, () => load(isMore)));
     }
@@ -75,13 +74,15 @@ export function auditPage() {
 
   function row(entry) {
     return h("li", { class: isAlarm(entry.event) ? "warn" : null },
-      h("p", { class: "what" }, auditWords(entry.event)),
-      h("p", { class: "note" }, when(entry.at), " by ", h("span", { class: "who" }, entry.actor)),
-      h("p", { class: "note" },
-        entry.installationId && ["Board ", h("a", {
+      h("p.what", auditWords(entry.event)),
+      h("p.note", phrase("audit.by",
+        { when: when(entry.at), who: h("span.who", entry.actor) })),
+      h("p.note",
+        entry.installationId && [phrase("audit.ofBoard", { board: h("a", {
           href: `#/boards/${entry.installationId}`, "data-board": entry.installationId,
-        }, boards.get(entry.installationId) ?? entry.installationId.slice(0, 8)), " "],
-        entry.sessionId && ["Session ", h("code", null, entry.sessionId), " "], entry.detail));
+        }, boards.get(entry.installationId) ?? entry.installationId.slice(0, 8)) }), " "],
+        entry.sessionId && [phrase("audit.ofSession",
+          { id: h("code", entry.sessionId) }), " "], entry.detail));
   }
 
   async function exported(format) {
@@ -95,7 +96,7 @@ export function auditPage() {
       link.click();
       link.remove();
       setTimeout(() => URL.revokeObjectURL(url), 60000);
-      say(`The log was saved as audit.${format}.`);
+      say(t("audit.saved", { format }));
     } catch (error) {
       say(error.message);
     }
@@ -111,7 +112,7 @@ export function auditPage() {
   load(false);
   loadBoards();
   return {
-    title: "Audit log", node, close: () => clearTimeout(typing),
+    title: t("word.log"), node, close: () => clearTimeout(typing),
     event(name, entry) {
       if (name === "again") load(false);
       if (name !== "audit" || query().size) return;

@@ -3,8 +3,9 @@
 import { exactTime } from "./axes.js";
 import { button, facts, fill, h, icon, pill } from "./dom.js";
 import { forget, lastKnown } from "./keep.js";
+import { number, phrase, t } from "./text.js";
 import { when } from "./time.js";
-import { boardState, number } from "./words.js";
+import { boardState } from "./words.js";
 
 const longest = 30000;
 let wait = 2500, timer = 0, isShown = false, once = null;
@@ -37,36 +38,34 @@ export async function showAway(place, again, isNeeded = () => true) {
   if (!isShown) addEventListener("online", once = () => again());
   isShown = true;
   const asOf = Math.min(...known.boards.map(board => board.asOfMs));
-  document.title = `Boards · ${known.authority}`;
-  fill(place, h("header", { class: "bar" },
-    h("span", { class: "brand" }, icon("gate"), h("span", null, known.authority)),
-    h("p", { class: "live", role: "status", "data-state": "away" }, "Away")),
+  document.title = `${t("word.boards")} · ${known.authority}`;
+  fill(place, h("header.bar",
+    h("span.brand", icon("gate"), h("span", known.authority)),
+    h("p.live", { role: "status", "data-state": "away" }, t("live.away"))),
   h("main", { id: "main", tabindex: "-1" },
-    h("div", { class: "title" }, h("h1", { tabindex: "-1" }, "Boards"),
-      button("Try again", again, { id: "again" })),
-    h("div", { class: "notice wait" }, h("p", { class: "what", id: "as-of", role: "status" },
-      "As of ", exactTime(asOf, 60000, Date.now()), ", ", when(asOf / 1000),
-      ": the authority is away."),
-    h("p", null, `This is what ${known.username} saw last. `,
-      "The page goes on by itself when the authority is back."),
-    button("Delete it from this device", () => {
+    h("div.title", h("h1", { tabindex: "-1" }, t("word.boards")),
+      button(t("act.tryAgain"), again, { id: "again" })),
+    h("div.notice.wait", h("p.what", { id: "as-of", role: "status" },
+      phrase("away.asOf", { time: exactTime(asOf, 60000, Date.now()), when: when(asOf / 1000) })),
+    h("p", t("away.saw", { name: known.username })),
+    button(t("away.delete"), () => {
       forget();
       again();
     }, { id: "forget", class: "danger" })),
-    h("div", { class: "grid" },
+    h("div.grid",
       known.boards.sort((a, b) => a.name.localeCompare(b.name)).map(card))));
   return true;
 }
 
 function card(board) {
-  return h("article", { class: "card" },
-    h("div", { class: "head" }, h("h2", null, board.name || "Unnamed board"),
-      pill("", `Was: ${boardState(board)[1]}`)),
+  return h("article.card",
+    h("div.head", h("h2", board.name || t("word.unnamed")),
+      pill("", t("away.was", { state: boardState(board)[1] }))),
     facts([
-      ["As of", when(board.asOfMs / 1000)],
-      ["Last data", board.lastDataMs ? when(board.lastDataMs / 1000) : "none recently"],
-      ...board.readings.map(r => [r.field, [h("span", { class: "what" },
-        r.number === null ? r.text || "(empty)" : number(r.number)), " ",
-      h("span", { class: "note" }, when(r.writtenMs / 1000))]]),
+      [t("away.asOfLabel"), when(board.asOfMs / 1000)],
+      [t("word.lastData"), board.lastDataMs ? when(board.lastDataMs / 1000) : t("word.noData")],
+      ...board.readings.map(r => [r.field, [h("span.what",
+        r.number === null ? r.text || t("word.empty") : number(r.number)), " ",
+      h("span.note", when(r.writtenMs / 1000))]]),
     ]));
 }

@@ -1,5 +1,7 @@
 // Scales of plots: round steps for numbers and times, and their labels.
 
+import { locale } from "./text.js";
+
 const minute = 60000, hour = 60 * minute, day = 24 * hour;
 const timeSteps = [
   1000, 2000, 5000, 10000, 15000, 30000, minute, 2 * minute, 5 * minute, 10 * minute, 15 * minute,
@@ -28,7 +30,7 @@ export function numberScale(least, most, count) {
 function labelFormat(greatest, step) {
   const digits = 2 + Math.ceil(Math.log10(greatest / step));
   const isPlain = step >= 1e-4 && (greatest < 1e5 || greatest < 1e9 && digits > 6);
-  return new Intl.NumberFormat("en", isPlain ? { maximumFractionDigits: 5 } : {
+  return new Intl.NumberFormat(locale, isPlain ? { maximumFractionDigits: 5 } : {
     notation: step < 1e-4 || greatest >= 1e15 ? "scientific" : "compact",
     maximumSignificantDigits: Math.min(8, digits),
   });
@@ -45,7 +47,7 @@ const formats = {
   both: { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" },
 };
 for (const name in formats) {
-  formats[name] = new Intl.DateTimeFormat(undefined, { hourCycle: "h23", ...formats[name] });
+  formats[name] = new Intl.DateTimeFormat(locale, { hourCycle: "h23", ...formats[name] });
 }
 
 /** Round local times between `from` and `to`, at most about `count`, as `[ms, label]`. */

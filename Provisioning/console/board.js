@@ -9,32 +9,34 @@ import { explainForm } from "./explain.js";
 import { bringUp, noMinutes, putMinute } from "./live.js";
 import { readings } from "./readings.js";
 import { labelBoards } from "./several.js";
+import { phrase, t } from "./text.js";
 import { nowMs, when } from "./time.js";
 import {
-  arrivalWords, boardState, count, endWords, eventWords, number, ruleWords, sessionState, shownEnd,
+  arrivalWords, boardState, endWords, eventWords, ruleWords, sessionState, shownEnd,
 } from "./words.js";
 
 export function boardPage(id, go) {
   const path = `/boards/${encodeURIComponent(id)}`;
-  const heading = h("h1", { tabindex: "-1" }, "Board");
-  const state = h("span"), about = h("div"), actions = h("div", { class: "actions" });
+  const heading = h("h1", { tabindex: "-1" }, t("word.board"));
+  const state = h("span"), about = h("div"), actions = h("div.actions");
   const notice = h("div"), live = readings(path), charts = battery();
-  const rules = h("div"), story = h("ol", { class: "story" });
+  const rules = h("div"), story = h("ol.story");
   const alerts = openAlerts(() => `board=${encodeURIComponent(id)}`);
-  const body = h("div", { class: "board-page" });
+  const body = h("div.board-page");
   const node = h("div", { "aria-busy": "true" },
-    h("a", { class: "back", href: "#/boards" }, icon("back"), "Boards"),
-    h("div", { class: "title" }, heading, state), alerts.node, notice, body);
+    h("a.back", { href: "#/boards" }, icon("back"), t("word.boards")),
+    h("div.title", heading, state), alerts.node, notice, body);
   const explain = explainForm(path);
-  const page = { title: "Board", node, event, close, state: stream,
+  const page = { title: t("word.board"), node, event, close, state: stream,
     query: `board=${encodeURIComponent(id)}` };
   let board = null, minutes = noMinutes(nowMs()), arrival = null, storyTimer = 0, isAway = false;
 
   const parts = [
-    h("div", { class: "main" }, section("readings", "Readings", live.node),
-      section("hour", "The last hour", charts), section("rules", "Rules", rules, explain.node)),
-    h("div", { class: "side" }, section("state", "State", about, actions),
-      section("timeline", "Timeline", story)),
+    h("div.main", section("readings", t("word.readings"), live.node),
+      section("hour", t("board.hour"), charts),
+      section("rules", t("word.rules"), rules, explain.node)),
+    h("div.side", section("state", t("board.state"), about, actions),
+      section("timeline", t("board.timeline"), story)),
   ];
 
   async function load() {
@@ -51,26 +53,26 @@ export function boardPage(id, go) {
       node.removeAttribute("aria-busy");
       if (!me) return;
       fill(notice, failure(error.code === 101
-        ? "There is no such board, or it is not yours." : error.message, load));
+        ? t("board.unknown") : error.message, load));
     }
   }
 
   function show(next) {
     // An event has fewer members than the board's own page has loaded: keep those.
     board = { ...board, ...next };
-    page.title = heading.textContent = board.name || "Unnamed board";
+    page.title = heading.textContent = board.name || t("word.unnamed");
     document.title = document.title.replace(/^[^·]*/, `${page.title} `);
     showState();
     fill(notice, endNotice(board), endingNotice(board),
-      board.openClaim?.state === "sent" && h("div", { class: "notice" },
-        h("p", null, board.openClaim.renewal ? "A renewal waits for this board. It expires "
-          : "A claim waits for this board. It expires ", when(board.openClaim.expiresAt), "."),
-        button(board.openClaim.renewal ? "Cancel the renewal" : "End the claim",
+      board.openClaim?.state === "sent" && h("div.notice",
+        h("p", phrase(board.openClaim.renewal ? "board.renewalWaits" : "board.claimWaits",
+          { when: when(board.openClaim.expiresAt) })),
+        button(board.openClaim.renewal ? t("act.cancelRenewal") : t("act.endClaim"),
           () => acts.endClaim(board.openClaim, board.name, load),
           { id: "end-claim", class: "danger" })),
-    board.identityShared && h("div", { class: "notice" },
-      h("p", null, "Another machine uses this board's identity. Stop the agent there, then ",
-        "pair this board again: ", h("code", null, "postern-agent pair --new"), ".")));
+    board.identityShared && h("div.notice",
+      h("p", phrase("board.shared",
+        { command: h("code", "postern-agent pair --new") }))));
     live.setBoard(board);
     renew(about, boardFacts(board, arrival));
     renew(actions, boardActions());
@@ -81,7 +83,7 @@ export function boardPage(id, go) {
 
   function showState() {
     const [kind, words] = boardState(board);
-    renew(state, isAway ? pill("", `Last known: ${words}`) : pill(kind, words));
+    renew(state, isAway ? pill("", t("board.lastKnown", { state: words })) : pill(kind, words));
   }
 
   function stream(next) {
@@ -93,27 +95,27 @@ export function boardPage(id, go) {
   function boardActions() {
     const hasSession = ["active", "pending"].includes(board.sessionState);
     return [
-      board.renewable && button("Renew", () => acts.renewBoard(board, load),
+      board.renewable && button(t("act.renew"), () => acts.renewBoard(board, load),
         { id: "renew", class: "primary" }),
       hasSession && acts.endButtons({
         id: board.sessionId, name: board.name, expiresAt: board.sessionExpiresAt,
         latestEnd: board.sessionLatestEnd ?? null,
       }, load),
-      button("Rename", () => acts.renameBoard(board, load), { id: "rename" }),
-      button("Label", () => labelBoards([board], load), { id: "label" }),
-      h("details", { id: "ends" }, h("summary", null, "Sign out or release"),
-        h("div", { class: "actions" },
-          board.sessionState === "active" && button("Sign out",
+      button(t("act.rename"), () => acts.renameBoard(board, load), { id: "rename" }),
+      button(t("act.label"), () => labelBoards([board], load), { id: "label" }),
+      h("details", { id: "ends" }, h("summary", t("board.ends2")),
+        h("div.actions",
+          board.sessionState === "active" && button(t("act.signOut"),
             () => acts.signOutBoard(board, load), { id: "sign-out", class: "danger" }),
-          button("Release", () => acts.releaseBoard(board, () => go("#/boards")),
+          button(t("act.release"), () => acts.releaseBoard(board, () => go("#/boards")),
             { id: "release", class: "danger" }))),
     ];
   }
 
   async function loadStory() {
     const { results } = await get(`${path}/timeline`);
-    renew(story, results.length ? results.map(entry) : h("li", { class: "none" },
-      empty("Nothing yet", "The events of the board's session appear here.")));
+    renew(story, results.length ? results.map(entry) : h("li.none",
+      empty(t("board.nothing"), t("board.nothingText"))));
   }
 
   function event(name, data) {
@@ -167,86 +169,90 @@ function section(id, title, ...children) {
 /** Says why the board has no session, and what helps. */
 function endNotice(board) {
   const words = endWords(board);
-  return words && h("div", { class: "notice" }, words.map(text => h("p", null, text)));
+  return words && h("div.notice", words.map(text => h("p", text)));
 }
 
 /** Announces the end of a session that lives, 30, 7 and 1 days ahead. */
 function endingNotice(board) {
   if (board.sessionState !== "active" || !board.sessionWarning) return null;
-  return h("div", { class: board.sessionWarning === 1 ? "notice bad" : "notice" }, h("p", null,
-    "The session ends ", when(board.sessionEndsAt),
-    board.sessionEndCause === "idle" ? ", unless the board is heard before." : "."));
+  return h("div", { class: board.sessionWarning === 1 ? "notice bad" : "notice" }, h("p",
+    phrase(board.sessionEndCause === "idle" ? "board.endsUnless" : "acts.ends",
+      { when: when(board.sessionEndsAt) })));
 }
 
 function boardFacts(board, arrival) {
   const [kind, session] = sessionState(board.sessionState);
   return [facts([
-    [board.status === "down" ? "Offline since" : "Online since",
+    [board.status === "down" ? t("board.offlineSince") : t("board.onlineSince"),
       board.status && board.statusSince ? when(board.statusSince) : null],
-    ["Session", [pill(kind, session), shownEnd(board) && [" ends ", when(shownEnd(board)),
-      shownEnd(board) !== board.sessionExpiresAt && ", unless the board is heard before"]]],
-    ["Last data", board.lastDataMs ? when(board.lastDataMs / 1000) : "none recently"],
-    ["Last contact", when(board.lastSeen)],
-    ["Queue", board.queue === null || board.queue === undefined ? "not reported"
-      : board.queue === 0 ? "empty" : [`${count(board.queue, "message")} waiting`,
-        board.queueOldest && [", the oldest accepted ", when(board.queueOldest)]]],
-    ["Arrived", arrival && [arrival.missing > 0
-      && [pill("bad", `${count(arrival.missing, "message")} missing`), " "],
+    [t("word.session"), [pill(kind, session), shownEnd(board) && [" ", phrase(
+      shownEnd(board) === board.sessionExpiresAt ? "board.ends" : "board.endsIdle",
+      { when: when(shownEnd(board)) })]]],
+    [t("word.lastData"), board.lastDataMs ? when(board.lastDataMs / 1000) : t("word.noData")],
+    [t("board.contact"), when(board.lastSeen)],
+    [t("word.queue"), board.queue === null || board.queue === undefined ? t("board.notReported")
+      : board.queue === 0 ? t("board.emptyQueue") : [t("board.waiting", { n: board.queue }),
+        board.queueOldest && phrase("board.oldest", { when: when(board.queueOldest) })]],
+    [t("word.arrived"), arrival && [arrival.missing > 0
+      && [pill("bad", t("word.missing", { n: arrival.missing })), " "],
     arrivalWords(arrival)]],
-    ["Refused", board.refused ? `${count(board.refused, "write")} since it started` : null],
-    ["Lost", board.gaps ? `${count(board.gaps, "message")}, announced` : null],
-    ["Labels", board.labels.join(", ")],
-  ]), h("details", { id: "about" }, h("summary", null, "About this board"), facts([
-    ["Version", board.version], ["Owner", board.owner],
-    ["Device key", h("code", null, board.deviceKey)],
-    ["Installation", h("code", null, board.installationId)],
+    [t("word.refused"), board.refused ? t("board.refusedSince", { n: board.refused }) : null],
+    [t("board.lost"), board.gaps ? t("board.lostCount", { n: board.gaps }) : null],
+    [t("word.labels"), board.labels.join(", ")],
+  ]), h("details", { id: "about" }, h("summary", t("board.about")), facts([
+    [t("board.version"), board.version], [t("word.owner"), board.owner],
+    [t("board.key"), h("code", board.deviceKey)],
+    [t("word.installation"), h("code", board.installationId)],
   ]))];
 }
 
 function entry({ at, until, event, count: times, detail }) {
   const [kind, words] = eventWords(event);
   return h("li", { class: kind },
-    h("p", null, h("span", { class: "what" }, words),
-      times > 1 && h("span", { class: "times" }, ` ${number(times)} times`)),
-    h("p", { class: "note" }, when(at), until && until > at && [" to ", when(until)],
+    h("p", h("span.what", words),
+      times > 1 && h("span.times", " ", t("board.times", { n: times }))),
+    h("p.note", 
+      until > at ? phrase("board.fromTo", { from: when(at), to: when(until) }) : when(at),
       detail && [" · ", detail.split(/(\d{10})$/).map((part, i) =>
         (i % 2 ? when(Number(part)) : part))]));
 }
 
 function rulePart(board, explain, change) {
   return [
-    h("h3", null, "The session's rules ",
-      board.scopePending && pill("warn", "waiting for the board")),
+    h("h3", t("board.sessionRules"), " ",
+      board.scopePending && pill("warn", t("board.pending"))),
     board.scope ? sentences(board.scope)
-      : h("p", null, board.sessionId ? "Everything a restricted session may."
-        : "The board has no session."),
-    board.sessionState === "active" && h("div", { class: "actions" },
-      button("Change the rules", change, { id: "change-rules" })),
-    h("h3", null, "The board's own policy"),
+      : h("p", board.sessionId ? t("board.allRestricted")
+        : t("board.noSession")),
+    board.sessionState === "active" && h("div.actions",
+      button(t("board.changeRules"), change, { id: "change-rules" })),
+    h("h3", t("board.policy")),
     board.policy ? sentences(board.policy)
-      : h("p", null, board.policyKnown === false || !board.reportedAt
-        ? "The board has not reported its policy yet." : board.policyOmitted
-          ? "The board has a policy file, but it is too long to be shown here."
-          : "The board has no policy file, so it has no further rules."),
-    board.reportedAt && h("p", { class: "note" }, "Unchanged since ", when(board.reportedAt), "."),
-    h("h3", null, "Refused writes"), refusalList(board, explain),
+      : h("p", board.policyKnown === false || !board.reportedAt
+        ? t("board.policyUnknown") : board.policyOmitted
+          ? t("board.policyLong")
+          : t("board.policyNone")),
+    board.reportedAt && h("p.note", 
+      phrase("board.unchanged", { when: when(board.reportedAt) })),
+    h("h3", t("board.refusals")), refusalList(board, explain),
   ];
 }
 
 function sentences(document) {
-  return h("ul", { class: "plain" }, ruleWords(document).map(line => h("li", null, line)));
+  return h("ul.plain", ruleWords(document).map(line => h("li", line)));
 }
 
 function refusalList({ refusals, refused, reportedAt }, explain) {
   if (!refusals?.length) {
-    return h("p", null, reportedAt && !refused ? "None since the board started."
-      : "The board reports refused writes within three minutes.");
+    return h("p", reportedAt && !refused ? t("board.noneRefused")
+      : t("board.threeMinutes"));
   }
-  const row = ({ app, rule, count: times }, index) => h("li", null,
-    h("p", null, h("span", { class: "what" }, app || "An app"), `: ${count(times, "write")}, by `,
-      h("code", null, rule)),
-    button("Explain", () => explain({ app, rule }), {
-      id: `explain-${index}`, "aria-label": `Explain what ${rule} refused to ${app || "an app"}`,
+  const row = ({ app, rule, count: times }, index) => h("li",
+    h("p", h("span.what", app || t("board.anApp")), ": ",
+      phrase("board.writesBy", { n: times, rule: h("code", rule) })),
+    button(t("act.explain"), () => explain({ app, rule }), {
+      id: `explain-${index}`, "aria-label": 
+        t("board.explainOf", { rule, app: app || t("board.someApp") }),
     }));
-  return h("ul", { class: "rows" }, refusals.map(row));
+  return h("ul.rows", refusals.map(row));
 }

@@ -6,7 +6,7 @@ import { boardCard } from "./card.js";
 import { button, empty, failure, field, fill, h, icon, say } from "./dom.js";
 import { formerBoards } from "./former.js";
 import { selection } from "./several.js";
-import { count, number } from "./words.js";
+import { number, t } from "./text.js";
 
 const pageSize = 40, mostAtOnce = 50, typing = 250, recountAfter = 10000;
 // The choices stay while the user looks at a board and comes back.
@@ -17,9 +17,9 @@ export function boardsPage(relisten) {
   const cards = new Map();
   if (kept.user !== me.user.objectId) kept = { user: me.user.objectId };
   let next = null, counts = null, asking = 0, isBusy = false, typed = 0, recounting = 0;
-  const place = h("div", { class: "grid", "aria-busy": "true" },
-    h("p", { class: "loading" }, "Loading boards…"));
-  const total = h("p", { class: "lead", role: "status" }, " ");
+  const place = h("div.grid", { "aria-busy": "true" },
+    h("p.loading", t("boards.loading")));
+  const total = h("p.lead", { role: "status" }, " ");
   const everyone = h("input", { type: "checkbox", id: "everyone", onchange() {
     page.query = query();
     relisten();
@@ -32,7 +32,7 @@ export function boardsPage(relisten) {
       typed = setTimeout(again, typing);
     } });
   const label = h("select", { id: "label", onchange: again });
-  const labelField = field("Label", label);
+  const labelField = field(t("act.label"), label);
   labelField.hidden = true;
   const query = () => (everyone.checked ? "everyone=true" : "");
   const alerts = openAlerts(query), former = formerBoards();
@@ -42,12 +42,12 @@ export function boardsPage(relisten) {
   const watch = new IntersectionObserver(seen => {
     if (seen.some(entry => entry.isIntersecting)) more(false);
   }, { rootMargin: "800px" });
-  const node = h("div", null,
-    h("div", { class: "title" }, h("h1", { tabindex: "-1" }, "Boards"),
-      h("a", { class: "button primary", href: "claim" }, icon("plus"), "Pair a board")),
-    h("div", { class: "row" }, total, me.user.isAdministrator
-      && h("label", { class: "check" }, everyone, "Everyone's boards")),
-    h("div", { class: "finder", role: "search" }, field("Search", search), labelField,
+  const node = h("div",
+    h("div.title", h("h1", { tabindex: "-1" }, t("word.boards")),
+      h("a.button.primary", { href: "claim" }, icon("plus"), t("act.pair"))),
+    h("div.row", total, me.user.isAdministrator
+      && h("label.check", everyone, t("boards.everyone"))),
+    h("div.finder", { role: "search" }, field(t("boards.search"), search), labelField,
       picked.toggle),
     alerts.node, picked.bar, place, further, former.node);
 
@@ -124,11 +124,11 @@ export function boardsPage(relisten) {
 
   function nothing() {
     if (kept.search || kept.label) {
-      return empty("No board matches", "Search by a part of the name, or the beginning of the id.");
+      return empty(t("boards.noMatch"), t("boards.searchBy"));
     }
-    return empty("No board is paired yet",
-      "On the board, run postern-agent pair and point this phone's camera at the code.",
-      h("a", { class: "button", href: "claim" }, "Pair a board"));
+    return empty(t("boards.noBoard"),
+      t("boards.how"),
+      h("a.button", { href: "claim" }, t("act.pair")));
   }
 
   function showLabels(all) {
@@ -136,7 +136,7 @@ export function boardsPage(relisten) {
       all = [...all, { label: kept.label, count: 0 }];
     }
     labelField.hidden = !all.length;
-    fill(label, h("option", { value: "" }, "All"), all.map(l => h("option",
+    fill(label, h("option", { value: "" }, t("boards.all")), all.map(l => h("option",
       { value: l.label, selected: l.label === kept.label }, `${l.label} (${number(l.count)})`)));
   }
 
@@ -144,13 +144,14 @@ export function boardsPage(relisten) {
     picked.toggle.hidden = !cards.size && !picked.isOn();
     let words = " ";
     if (counts && (kept.search || kept.label)) {
-      words = `${count(counts.all, "board")} found, ${number(counts.online)} online`;
+      words = t("boards.found", { n: counts.all, online: counts.online });
     } else if (counts) {
-      words = counts.all ? `${number(counts.online)} of ${number(counts.all)} online` : "None yet";
+      words = counts.all ? t("boards.online", { n: counts.all, online: counts.online })
+        : t("boards.none");
     }
     if (total.textContent !== words) total.textContent = words;
     further.hidden = !next && (!counts || cards.size === counts.all);
-    further.textContent = next ? "Show more boards" : "The list has changed: load again";
+    further.textContent = next ? t("boards.more") : t("boards.again");
   }
 
   /** Whether all boards are shown. */
@@ -194,7 +195,7 @@ export function boardsPage(relisten) {
   }
 
   const timer = setInterval(() => { for (const c of cards.values()) c.tick(); }, 5000);
-  const page = { title: "Boards", node, event, query: "", close };
+  const page = { title: t("word.boards"), node, event, query: "", close };
   function close() {
     asking++;
     clearInterval(timer);

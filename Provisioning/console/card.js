@@ -4,8 +4,9 @@ import { me } from "./api.js";
 import { battery } from "./charts.js";
 import { facts, h, pill, renew } from "./dom.js";
 import { bringUp, noMinutes, putMinute } from "./live.js";
+import { number, phrase, t } from "./text.js";
 import { nowMs, when } from "./time.js";
-import { boardState, count, number, sessionState, shownEnd } from "./words.js";
+import { boardState, sessionState, shownEnd } from "./words.js";
 
 export function boardCard(board, picked) {
   const state = h("span"), words = h("div"), charts = battery(), pick = h("div");
@@ -13,27 +14,27 @@ export function boardCard(board, picked) {
   const minutes = live?.minutes ?? noMinutes(nowMs()), newest = live?.newest ?? [];
   let arrival = live?.arrival;
   const link = h("a", { href: `#/boards/${id}`, id: `b-${id}` });
-  const node = h("article", { class: "card board" },
-    h("div", { class: "head" }, h("h2", null, link), state), pick, words, charts);
+  const node = h("article.card.board",
+    h("div.head", h("h2", link), state), pick, words, charts);
   const self = { node, board, update, minute, tick, offer, focus: () => link.focus() };
 
   function update(next) {
     self.board = next;
     minutes.queue[59] = next.queue ?? minutes.queue[59];
     charts.draw(minutes);
-    link.textContent = next.name || "Unnamed board";
+    link.textContent = next.name || t("word.unnamed");
     renew(state, pill(...boardState(next)));
     const [, session] = sessionState(next.sessionState ?? next.sessionEnd);
     renew(words, facts([
-      ["Session", [session, next.renewal && ", a renewal waits for the board",
-        shownEnd(next) && [", ends ", when(shownEnd(next))]]],
-      ["Last data", next.lastDataMs ? when(next.lastDataMs / 1000) : "none recently"],
-      newest.length > 0 && ["Reading", [newest.map(reading).join(", "), " · ",
+      [t("word.session"), [session, next.renewal && t("card.renewal"),
+        shownEnd(next) && phrase("card.ends", { when: when(shownEnd(next)) })]],
+      [t("word.lastData"), next.lastDataMs ? when(next.lastDataMs / 1000) : t("word.noData")],
+      newest.length > 0 && [t("word.reading"), [newest.map(reading).join(", "), " · ",
         when(newest[0].writtenMs / 1000)]],
-      arrival?.missing > 0 && ["Arrived",
-        pill("bad", `${count(arrival.missing, "message")} missing`)],
-      next.labels?.length > 0 && ["Labels", next.labels.join(", ")],
-      next.ownerId === me?.user.objectId ? null : ["Owner", next.owner],
+      arrival?.missing > 0 && [t("word.arrived"),
+        pill("bad", t("word.missing", { n: arrival.missing }))],
+      next.labels?.length > 0 && [t("word.labels"), next.labels.join(", ")],
+      next.ownerId === me?.user.objectId ? null : [t("word.owner"), next.owner],
     ]));
   }
 
@@ -51,10 +52,10 @@ export function boardCard(board, picked) {
   function tick() { if (bringUp(minutes, nowMs())) charts.draw(minutes); }
 
   function offer() {
-    renew(pick, picked.isOn() && h("label", { class: "check pick" }, h("input", {
+    renew(pick, picked.isOn() && h("label.check.pick", h("input", {
       type: "checkbox", checked: picked.has(id), id: `pick-${id}`,
       onchange: event => picked.set(id, event.target.checked),
-    }), h("span", null, "Select", h("span", { class: "hidden" }, ` ${self.board.name}`))));
+    }), h("span", t("act.select"), h("span.hidden", ` ${self.board.name}`))));
   }
 
   bringUp(minutes, nowMs());

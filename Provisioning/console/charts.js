@@ -2,14 +2,14 @@
 // its place, so they never move the elements around them.
 
 import { h } from "./dom.js";
-import { number } from "./words.js";
+import { number, t } from "./text.js";
 
 /** Sixty bars, one for each minute; `draw(values, text)` shows new values. */
 function bars(kind) {
-  const path = h("path", { class: "bar" });
+  const path = h("path.bar");
   const svg = h("svg", {
     class: `bars ${kind}`, viewBox: "0 0 240 40", preserveAspectRatio: "none", role: "img",
-  }, h("path", { class: "base", d: "M0 39.500H240" }), path);
+  }, h("path.base", { d: "M0 39.500H240" }), path);
   svg.draw = (values, text) => {
     const top = Math.max(1, ...values.map(v => v ?? 0));
     path.setAttribute("d", values.map((value, index) => {
@@ -26,28 +26,23 @@ function bars(kind) {
 /** The three charts of a board's last hour; `draw(minutes)`. */
 export function battery() {
   const parts = ["messages", "refused", "queue"].map(kind => ({
-    kind, svg: bars(kind), value: h("span", { class: "value" }),
+    kind, svg: bars(kind), value: h("span.value"),
   }));
-  const node = h("div", { class: "battery" }, parts.map(({ kind, svg, value }) =>
-    h("div", null, h("p", null, h("span", null, headings[kind]), value), svg)));
+  const node = h("div.battery", parts.map(({ kind, svg, value }) =>
+    h("div", h("p", h("span", t(`chart.${kind}`)), value), svg)));
   node.draw = minutes => {
     for (const { kind, svg, value } of parts) {
       const values = minutes[kind];
       const figure = figures[kind](values);
       value.textContent = figure;
-      svg.draw(values, `${titles[kind]}: ${figure}, at most ${
-        number(Math.max(0, ...values.map(v => v ?? 0)))} in the last hour.`);
+      svg.draw(values, t("chart.label", { figure,
+        title: t(`chart.${kind}Title`), most: Math.max(0, ...values.map(v => v ?? 0)) }));
     }
     return node;
   };
   return node;
 }
 
-const headings = { messages: "Messages", refused: "Refused", queue: "Queue" };
-const titles = {
-  messages: "Messages a minute", refused: "Writes that the board refused",
-  queue: "Messages waiting on the board",
-};
 const sum = values => values.reduce((all, v) => all + (v ?? 0), 0);
 // The current minute is not complete, so the minute before it may show the rate better.
 const figures = {

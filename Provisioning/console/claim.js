@@ -1,7 +1,7 @@
 // Pairing a board: the phone's camera opens this page with the claim after `#`.
 // The claim is removed from the address at once and kept in memory; only the authority gets it.
 
-import { begin, get, info, logOut, me, onOver, post } from "./api.js";
+import { begin, info, logOut, me, onOver, post } from "./api.js";
 import "./keep.js";
 import "./push.js";
 import { isFor, parseClaim } from "./claimurl.js";
@@ -13,6 +13,7 @@ import { problem } from "./problems.js";
 import { watchClaim } from "./progress.js";
 import { ruleChooser } from "./rules.js";
 import { canScan, scan } from "./scan.js";
+import { phrase, t } from "./text.js";
 import { durations, span } from "./time.js";
 
 const app = document.getElementById("app");
@@ -41,7 +42,7 @@ async function start() {
   try {
     await begin();
   } catch (error) {
-    return show("Pair a board", trouble("unreachable", { text: error.message }, [again(start)]));
+    return show(t("act.pair"), trouble("unreachable", { text: error.message }, [again(start)]));
   }
   if (me) await nameArrival();
   next();
@@ -53,13 +54,13 @@ function next() {
   stop = null;
   if (!me) return showLogin();
   if (fault) {
-    return show("Pair a board", trouble("claim-malformed", { text: fault }, []), intake());
+    return show(t("act.pair"), trouble("claim-malformed", { text: fault }, []), intake());
   }
-  if (!claim) return show("Pair a board", intake());
+  if (!claim) return show(t("act.pair"), intake());
   const host = otherHost();
   if (host) return show(title(), trouble("claim-other-authority", { host }, [another()]));
   if (me.user.mayClaim === false) {
-    return show(title(), trouble("may-not-claim", {}, [button("Log in as somebody else", logOut)]));
+    return show(title(), trouble("may-not-claim", {}, [button(t("claim.another"), logOut)]));
   }
   showForm();
 }
@@ -75,23 +76,23 @@ function otherHost() {
   return claim.base.split("/")[2] || claim.base.split(":")[0];
 }
 
-function title() { return claim?.name ? `Pair ${claim.name}` : "Pair a board"; }
+function title() { return claim?.name ? t("claim.pairName", claim) : t("act.pair"); }
 
 function show(heading, ...children) {
   document.title = `${heading} · ${info?.name ?? "Postern"}`;
   const h1 = h("h1", { tabindex: "-1" }, heading);
-  fill(app, h("header", { class: "bar" },
-    h("a", { class: "brand", href: "./" }, icon("gate"), h("span", null, info?.name ?? "Postern")),
-    me && h("a", { class: "button", href: "./#/boards" }, "Boards")),
-  h("main", { class: "claim", id: "main", tabindex: "-1" }, h1, children));
+  fill(app, h("header.bar",
+    h("a.brand", { href: "./" }, icon("gate"), h("span", info?.name ?? "Postern")),
+    me && h("a.button", { href: "./#/boards" }, t("word.boards"))),
+  h("main.claim", { id: "main", tabindex: "-1" }, h1, children));
   h1.focus({ preventScroll: true });
 }
 
 function showLogin() {
-  document.title = `Log in · ${info.name}`;
+  document.title = `${t("act.logIn")} · ${info.name}`;
   fill(app, loginPage({
     title: title(), then: next, place: () => `claim#${claim?.isOwn ? claim.fragment : ""}`,
-    text: claim ? `Log in at ${info.name} to continue.` : `Log in at ${info.name}.`,
+    text: t(claim ? "claim.logInOn" : "claim.logInAt", info),
   }));
   focusLogin();
 }
@@ -101,9 +102,9 @@ function showLogin() {
 function intake() {
   const url = h("textarea", { name: "url", rows: 3, spellcheck: "false", autocapitalize: "none",
     autocomplete: "off", placeholder: "https://…/claim#v=1&i=…" });
-  const error = h("p", { class: "error", role: "alert" });
-  const form = h("form", { novalidate: true }, field("The board's claim URL", url), error,
-    h("button", { type: "submit", class: "primary wide" }, "Continue"));
+  const error = h("p.error", { role: "alert" });
+  const form = h("form", { novalidate: true }, field(t("claim.url"), url), error,
+    h("button", { type: "submit", class: "primary wide" }, t("act.goOn")));
   form.addEventListener("submit", event => {
     event.preventDefault();
     try {
@@ -111,22 +112,22 @@ function intake() {
       take(url.value, false);
       next();
     } catch (wrong) {
-      error.textContent = url.value.trim() ? wrong.message : "Paste the URL that the board shows.";
+      error.textContent = url.value.trim() ? wrong.message : t("claim.paste");
       url.focus();
     }
   });
-  const code = h("section", { class: "card", "aria-labelledby": "h-code" },
-    h("h2", { id: "h-code" }, "Show the code"),
-    h("p", null, "Point the phone's camera at the code. The camera app opens this page."));
+  const code = h("section.card", { "aria-labelledby": "h-code" },
+    h("h2", { id: "h-code" }, t("claim.show")),
+    h("p", t("claim.point")));
   canScan().then(can => {
-    if (can) code.append(button("Scan with the camera", scanCode, { class: "wide", id: "scan" }));
+    if (can) code.append(button(t("claim.scan"), scanCode, { class: "wide", id: "scan" }));
   });
-  return h("div", null,
-    h("p", { class: "lead" }, "On the board, run ", h("code", null, "postern-agent pair"),
-      ". It shows a code and a URL."),
+  return h("div",
+    h("p.lead", phrase("claim.run",
+      { command: h("code", "postern-agent pair") })),
     code,
-    h("section", { class: "card", "aria-labelledby": "h-paste" },
-      h("h2", { id: "h-paste" }, "Paste the URL"), form));
+    h("section.card", { "aria-labelledby": "h-paste" },
+      h("h2", { id: "h-paste" }, t("claim.pasteTitle")), form));
 }
 
 function takeCode(text) {
@@ -136,16 +137,16 @@ function takeCode(text) {
 }
 
 function scanCode() {
-  const video = h("video", { playsinline: true, "aria-label": "The camera's picture" });
+  const video = h("video", { playsinline: true, "aria-label": t("claim.picture") });
   const end = new AbortController();
-  const dialog = ask({ title: "Scan the code", body: video, submit() {} });
+  const dialog = ask({ title: t("act.scan"), body: video, submit() {} });
   dialog.addEventListener("close", () => end.abort());
   scan(video, end.signal).then(text => {
     dialog.close();
     if (text) takeCode(text);
   }).catch(wrong => {
-    video.replaceWith(h("p", { class: "error", role: "alert" }, wrong.name === "NotAllowedError"
-      ? "This page may not use the camera. Paste the URL instead." : wrong.message));
+    video.replaceWith(h("p.error", { role: "alert" }, wrong.name === "NotAllowedError"
+      ? t("claim.noCamera") : wrong.message));
   });
 }
 
@@ -153,15 +154,15 @@ function scanCode() {
 
 function showForm() {
   const spans = durations(info.longestSessionSeconds);
-  const longest = [...spans, { value: "", label: "As long as possible" }];
+  const longest = [...spans, { value: "", label: t("claim.long") }];
   const rules = ruleChooser();
   const name = h("input", { value: claim.name, maxlength: 64, autocomplete: "off" });
   const error = h("div", { "aria-live": "assertive" });
-  const go = h("button", { type: "submit", class: "primary wide", id: "pair" }, "Pair");
-  const form = h("form", { class: "card", novalidate: true },
-    choice("How long", "duration", longest, "", null, "chips"),
-    h("p", { class: "note" }, whenItEnds()), rules.node,
-    field("Name of the session", name), error, go);
+  const go = h("button", { type: "submit", class: "primary wide", id: "pair" }, t("claim.pair"));
+  const form = h("form.card", { novalidate: true },
+    choice(t("claim.howLong"), "duration", longest, "", null, "chips"),
+    h("p.note", whenItEnds()), rules.node,
+    field(t("claim.name"), name), error, go);
   form.addEventListener("submit", event => {
     event.preventDefault();
     if (go.disabled) return;
@@ -169,12 +170,12 @@ function showForm() {
       const order = makeOrder(form.elements.duration.value, rules.scope(), name.value.trim());
       pair(order);
     } catch (wrong) {
-      fill(error, h("p", { class: "error" }, wrong.message));
+      fill(error, h("p.error", wrong.message));
     }
   });
-  show(title(), h("p", { class: "lead" }, "As ", h("strong", null, me.user.username), " at ",
-    h("strong", null, info.name), ". The board's code is ",
-    h("code", null, claim.installationId.slice(0, 8)), "."), form);
+  show(title(), h("p.lead", phrase("claim.as", {
+    user: h("strong", me.user.username), name: h("strong", info.name),
+    code: h("code", claim.installationId.slice(0, 8)) })), form);
 
   async function pair(order) {
     go.disabled = true;
@@ -196,10 +197,9 @@ function showForm() {
 /** When a session ends for which no duration is chosen. */
 function whenItEnds() {
   const { longestSessionSeconds: longest, idleSessionSeconds: idle } = info;
-  const ends = [longest && `${span(longest)} from now`,
-    idle && `${span(idle)} after the board was last heard`].filter(Boolean);
-  return ends.length ? `As long as possible: it ends ${ends.join(", or ")}.`
-    : "As long as possible: it has no end.";
+  const ends = [longest && t("claim.fromNow", { span: span(longest) }),
+    idle && t("claim.afterHeard", { span: span(idle) })].filter(Boolean);
+  return ends.length ? t("claim.endsBy", { ends: ends.join(t("claim.or")) }) : t("claim.noEnd");
 }
 
 function makeOrder(duration, scope, name) {
@@ -213,20 +213,20 @@ function makeOrder(duration, scope, name) {
 /** The buttons of a problem, by its name. */
 function buttons(name, back) {
   if (["claim-used", "claim-other-authority", "claim-malformed"].includes(name)) return [another()];
-  if (name === "may-not-claim") return [button("Log in as somebody else", logOut)];
+  if (name === "may-not-claim") return [button(t("claim.another"), logOut)];
   return [again(back), another()];
 }
 
-function again(then) { return button("Try again", then, { class: "primary" }); }
+function again(then) { return button(t("act.tryAgain"), then, { class: "primary" }); }
 
 function another() {
-  return button("Another code", () => {
+  return button(t("claim.anotherCode"), () => {
     claim = fault = null;
     next();
   });
 }
 
-function openBoard(id, text = "Open the board", kind = "") {
+function openBoard(id, text = t("act.openBoard"), kind = "") {
   return h("a", { class: `button ${kind}`, href: `./#/boards/${id}` }, text);
 }
 
@@ -234,9 +234,9 @@ function openBoard(id, text = "Open the board", kind = "") {
 function trouble(name, about, actions, kind = "bad") {
   const known = problem(name, { board: claim?.name, user: me?.user.username, ...about });
   return h("div", { class: `notice ${kind}`, role: "alert", "data-problem": name },
-    h("h2", null, known.title), known.text && h("p", null, known.text),
-    h("ul", { class: "plain" }, known.steps.map(step => h("li", null, step))),
-    actions.length > 0 && h("div", { class: "actions" }, actions));
+    h("h2", known.title), known.text && h("p", known.text),
+    h("ul.plain", known.steps.map(step => h("li", step))),
+    actions.length > 0 && h("div.actions", actions));
 }
 
 addEventListener("hashchange", () => { if (takeAddress() && info) next(); });

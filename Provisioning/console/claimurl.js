@@ -1,24 +1,20 @@
 // The claim URL that a board shows: `<base>#v=1&i=…&k=…&c=…&n=…`.
 
+import { t } from "./text.js";
+
 const iid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const key = /^[A-Za-z0-9_-]{43}$/;
 
-const members = {
-  v: "its version (v)", i: "the board's id (i)", k: "the board's key (k)",
-  c: "the one-time secret (c)", n: "the board's name (n)",
-};
-
-function fault(text) {
-  return new Error(`${text} Scan the code again, or copy the whole URL.`);
+function fault(key, name) {
+  const part = name && t(`part.${name}`);
+  return new Error(`${t(key, { part })} ${t("url.again")}`);
 }
 
 /** The value of a member; throws if it is missing or does not have its form. */
 function part(parts, name, form) {
   const value = parts.get(name);
-  if (value === undefined) throw fault(`The code is not complete: ${members[name]} is missing.`);
-  if (!form(value)) {
-    throw fault(`The code is damaged or not complete: ${members[name]} is malformed.`);
-  }
+  if (value === undefined) throw fault("url.missing", name);
+  if (!form(value)) throw fault("url.malformed", name);
   return value;
 }
 
@@ -27,15 +23,13 @@ export function parseClaim(text) {
   // A terminal may have wrapped the line, or it may be in quotes.
   const whole = text.replace(/[\s"'<>`]+/g, "");
   const cut = whole.indexOf("#");
-  if (cut < 1) throw fault("This is no claim URL: it has no # with a board's code after it.");
+  if (cut < 1) throw fault("url.noHash");
   const fragment = whole.slice(cut + 1);
   const parts = new Map(fragment.split("&").map(pair => {
     const sign = pair.indexOf("=");
     return sign < 0 ? [pair, ""] : [pair.slice(0, sign), pair.slice(sign + 1)];
   }));
-  if (part(parts, "v", () => true) !== "1") {
-    throw fault("The code has an unknown version (v). Update the authority.");
-  }
+  if (part(parts, "v", () => true) !== "1") throw fault("url.version");
   const installationId = part(parts, "i", text => iid.test(text));
   if (!parts.has("n")) parts.set("n", "");
   const name = decoded(part(parts, "n", text => decoded(text) === shown(decoded(text))));

@@ -5,6 +5,7 @@ import { ask } from "./dialog.js";
 import { field, h } from "./dom.js";
 import { obstacle, sign } from "./passkey.js";
 import { againButtons } from "./providers.js";
+import { t } from "./text.js";
 
 /** Resolves to whether the person has confirmed. */
 export async function confirmation() {
@@ -13,19 +14,18 @@ export async function confirmation() {
   const password = h("input", { type: "password", name: "confirm-password",
     autocomplete: "current-password" });
   const again = hasPasskey || hasPassword ? [] : againButtons(providers);
-  const entry = field("Password", password);
+  const entry = field(t("word.password"), password);
   const instead = h("details", { id: "confirm-by-password" },
-    h("summary", null, "Use your password instead"), entry);
+    h("summary", t("confirm.instead")), entry);
   return new Promise(resolve => {
     let isGiven = false;
     const dialog = ask({
-      title: "Confirm that it is you", confirm: (hasPasskey || hasPassword) && "Confirm",
+      title: t("confirm.title"), confirm: (hasPasskey || hasPassword) && t("act.confirm"),
       body: [
-        h("p", null, "This cannot be undone, or it lets somebody log in. ",
-          hasPasskey ? "Confirm with your passkey." : hasPassword ? "Type your password."
-            : again.length ? "Log in again, then repeat what you did."
-            : "You can confirm it only with a passkey, and you have none here. Log in with a "
-              + "passkey, or with a new recovery code."),
+        h("p", t("confirm.text"), " ",
+          hasPasskey ? t("confirm.passkey") : hasPassword ? t("word.typePassword")
+            : again.length ? t("confirm.again")
+            : t("confirm.only")),
         hasPassword && (hasPasskey ? instead : entry), again,
       ],
       async submit() {
@@ -42,11 +42,11 @@ export async function confirmation() {
 }
 
 async function byPassword(input) {
-  if (!input.value) throw new Error("Type your password.");
+  if (!input.value) throw new Error(t("word.typePassword"));
   try {
     await post("/console/confirm", { password: input.value });
   } catch (fault) {
     input.select();
-    throw fault.code === 101 ? new Error("The password is wrong.") : fault;
+    throw fault.code === 101 ? new Error(t("confirm.wrong")) : fault;
   }
 }

@@ -4,56 +4,58 @@ import { get, post, remove } from "./api.js";
 import { ask } from "./dialog.js";
 import { button, choice, copy, empty, facts, field, h, pill, say } from "./dom.js";
 import { loader } from "./loader.js";
-import { when } from "./time.js";
-import { list } from "./words.js";
+import { list, t } from "./text.js";
+import { span, when } from "./time.js";
 
 export function consumersPage() {
-  const place = h("div", { class: "grid", "aria-busy": "true" },
-    h("p", { class: "loading" }, "Loading consumers…"));
-  const node = h("div", null,
-    h("div", { class: "title" }, h("h1", { tabindex: "-1" }, "Consumers"),
-      button("Add a consumer", () => add(load), { class: "primary", id: "add-consumer" })),
-    h("p", { class: "note" }, "A consumer is a login at the broker for another program, such as "
-      + "Home Assistant, Node-RED or Telegraf. It reads your boards' data and changes nothing."),
+  const place = h("div.grid", { "aria-busy": "true" },
+    h("p.loading", t("consumers.loading")));
+  const node = h("div",
+    h("div.title", h("h1", { tabindex: "-1" }, t("word.consumers")),
+      button(t("consumers.add"), () => add(load), { class: "primary", id: "add-consumer" })),
+    h("p.note",
+      t("consumers.about")),
     place);
 
   const load = loader(place, async () => {
     const [{ results }, boards] = await Promise.all([get("/consumers"), get("/boards")]);
     const names = new Map(boards.results.map(b => [b.installationId, b.name]));
     return results.length ? results.map(consumer => card(consumer, names, load))
-      : [empty("No consumers", "Add one to get your data into another program.")];
+      : [empty(t("consumers.none"), t("consumers.noneText"))];
   });
 
   load();
-  return { title: "Consumers", node, event(name) { if (name === "again") load(); }, close() {} };
+  return {
+    title: t("word.consumers"), node, event(name) { if (name === "again") load(); }, close() {},
+  };
 }
 
 function card(consumer, names, load) {
   const { name, boards, classes, boardsLeftOut, connected } = consumer;
   // A board that is no longer the user's is not read any more.
   const present = boards?.filter(id => names.has(id)).map(id => names.get(id));
-  const all = boardsLeftOut ? `All but ${boardsLeftOut}` : "All, also later ones";
-  return h("article", { class: "card", "data-consumer": name },
-    h("div", { class: "head" }, h("h2", null, name)),
-    facts([["Connected", connected === null || connected === undefined ? null
-      : connected ? pill("good", "Yes") : pill("", "No")],
-    ["Boards", present ? list(present) || "None" : all],
-      ["Classes", classes ? list(classes) : "All"],
-      ["Ends", when(consumer.until, "Never")], ["Made", when(consumer.createdAt)],
-      ["Client id", h("code", null, consumer.clientId)]]),
-    h("div", { class: "actions" }, button("Remove", () => end(name, load), {
-      id: `remove-${name}`, class: "danger", "aria-label": `Remove ${name}` })));
+  const all = t(boardsLeftOut ? "consumers.allBut" : "consumers.allBoards", { n: boardsLeftOut });
+  return h("article.card", { "data-consumer": name },
+    h("div.head", h("h2", name)),
+    facts([[t("consumers.connected"), connected === null || connected === undefined ? null
+      : connected ? pill("good", t("consumers.yes")) : pill("", t("consumers.no"))],
+    [t("word.boards"), present ? list(present) || t("consumers.noBoard") : all],
+      [t("word.classes"), classes ? list(classes) : t("consumers.all")],
+      [t("word.ends"), when(consumer.until, t("word.never"))],
+      [t("word.made"), when(consumer.createdAt)],
+      [t("word.clientID"), h("code", consumer.clientId)]]),
+    h("div.actions", button(t("act.remove"), () => end(name, load), {
+      id: `remove-${name}`, class: "danger",
+      "aria-label": t("act.on", { act: t("act.remove"), name }) })));
 }
 
 function end(name, load) {
   ask({
-    title: `Remove ${name}?`, confirm: "Remove", danger: true,
-    body: h("p", null, "Its program is cut off at once, and cannot log in again."),
+    title: t("consumers.removeTitle", { name }), confirm: t("act.remove"), danger: true,
+    body: h("p", t("consumers.removeText")),
     async submit() {
       const { brokerTold } = await remove(`/consumers/${encodeURIComponent(name)}`);
-      say(brokerTold === false
-        ? `${name} is removed, but the broker does not answer: the program may stay connected.`
-        : `${name} is removed.`);
+      say(t(brokerTold === false ? "consumers.notTold" : "consumers.removed", { name }));
       load();
     },
   });
@@ -61,8 +63,8 @@ function end(name, load) {
 
 const day = 86400;
 const ends = [
-  { value: "", label: "Never" }, { value: String(day), label: "1 day" },
-  { value: String(30 * day), label: "30 days" }, { value: String(365 * day), label: "1 year" },
+  { value: "", label: t("word.never") },
+  ...[1, 30, 365].map(days => ({ value: String(days * day), label: span(days * day) })),
 ];
 
 async function add(load) {
@@ -76,19 +78,19 @@ async function add(load) {
     spellcheck: "false", maxlength: 64 });
   const classes = h("input", { name: "classes", autocomplete: "off", autocapitalize: "none",
     spellcheck: "false" });
-  const boards = own.map(board => h("label", { class: "check" },
+  const boards = own.map(board => h("label.check",
     h("input", { type: "checkbox", name: "board", value: board.installationId }), board.name));
   ask({
-    title: "Add a consumer", confirm: "Add",
-    body: [field("Name", name, "Letters, digits and . _ -"),
-      boards.length > 0 && h("fieldset", { class: "choice" }, h("legend", null, "Boards"),
-        h("p", { class: "note" }, "Choose none to read all, also those that you pair later."),
+    title: t("consumers.add"), confirm: t("act.add"),
+    body: [field(t("word.name"), name, t("consumers.nameNote")),
+      boards.length > 0 && h("fieldset.choice", h("legend", t("word.boards")),
+        h("p.note", t("consumers.boardsNote")),
         boards),
-      field("Classes", classes, "Such as Reading, Alarm. Empty: all."),
-      choice("Ends after", "end", ends, "", null, "chips four")],
+      field(t("word.classes"), classes, t("consumers.classesNote")),
+      choice(t("consumers.endsAfter"), "end", ends, "", null, "chips four")],
     async submit(form) {
       const order = { name: name.value.trim() };
-      if (!order.name) throw new Error("Type a name.");
+      if (!order.name) throw new Error(t("word.typeName"));
       const chosen = [...form.querySelectorAll("[name=board]:checked")].map(box => box.value);
       if (chosen.length) order.boards = chosen;
       const named = classes.value.split(",").map(text => text.trim()).filter(Boolean);
@@ -111,18 +113,19 @@ function show(made) {
   const secret = h("input", { id: "consumer-password", value: password, readonly: true,
     autocomplete: "off", spellcheck: "false" });
   ask({
-    title: `The login of ${made.name}`, dismiss: "Close",
+    title: t("consumers.loginOf", made), dismiss: t("act.close"),
     body: [
-      h("p", null, "The password is shown only now. Copy it into your program."),
-      field("Password", secret),
-      h("div", { class: "actions" },
-        button("Copy the password", () => copy(password, secret), { id: "copy-password" }),
-        button("Copy all as JSON", () => copy(JSON.stringify(all, null, 2), secret),
+      h("p", t("consumers.password")),
+      field(t("word.password"), secret),
+      h("div.actions",
+        button(t("consumers.copyPassword"), () => copy(password, secret), { id: "copy-password" }),
+        button(t("consumers.copyAll"), () => copy(JSON.stringify(all, null, 2), secret),
           { id: "copy-all" })),
-      facts([["Address", h("code", null, uri)], ["Client id", h("code", null, clientId)],
-        ["User name", h("code", null, username)],
-        ["CA", fingerprint && h("code", null, fingerprint)], ["Ends", until && when(until)]]),
-      h("p", null, "Topics"), h("pre", { id: "consumer-topics" }, topics.join("\n")),
+      facts([[t("consumers.address"), h("code", uri)], [t("word.clientID"), h("code", clientId)],
+        [t("consumers.userName"), h("code", username)],
+        [t("consumers.ca"), fingerprint && h("code", fingerprint)],
+        [t("word.ends"), until && when(until)]]),
+      h("p", t("consumers.topics")), h("pre", { id: "consumer-topics" }, topics.join("\n")),
     ],
   });
 }

@@ -1,15 +1,28 @@
 // Makes elements. Text stays text: nothing here turns a string into markup.
 
+import { t } from "./text.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 const inSVG = new Set(["svg", "path", "g", "rect", "text", "defs", "clipPath"]);
 
-/** An element with properties and children: strings, nodes, arrays of them; null is nothing. */
-export function h(tag, props, ...children) {
+/**
+ * An element: `h("p.note", { id: "x" }, children)`. The properties may be left out. Children are
+ * strings, nodes, arrays of them; null is nothing.
+ */
+export function h(selector, ...children) {
+  const [tag, ...classes] = selector.split(".");
   const node = inSVG.has(tag)
     ? document.createElementNS(SVG, tag) : document.createElement(tag);
-  for (const [name, value] of Object.entries(props ?? {})) set(node, name, value);
+  if (classes.length) node.setAttribute("class", classes.join(" "));
+  if (isProps(children[0])) {
+    for (const [name, value] of Object.entries(children.shift())) set(node, name, value);
+  }
   node.append(...children.flat(Infinity).filter(isThere).map(c => (c.nodeType ? c : String(c))));
   return node;
+}
+
+function isProps(child) {
+  return child && typeof child === "object" && !child.nodeType && !Array.isArray(child);
 }
 
 function isThere(child) {
@@ -95,17 +108,17 @@ export function button(text, onclick, props) {
 /** A label, its input, and a note below. */
 export function field(label, input, note) {
   const id = input.id || (input.id = freshID("field"));
-  const noteNode = note && h("p", { class: "note", id: `${id}-note` }, note);
+  const noteNode = note && h("p.note", { id: `${id}-note` }, note);
   if (noteNode) input.setAttribute("aria-describedby", noteNode.id);
-  return h("div", { class: "field" }, h("label", { for: id }, label), input, noteNode);
+  return h("div.field", h("label", { for: id }, label), input, noteNode);
 }
 
 /** A choice of one: `options` are `{value, label, note}`. */
 export function choice(legend, name, options, chosen, onchange, kind = "") {
-  return h("fieldset", { class: `choice ${kind}` }, h("legend", null, legend),
-    options.map(({ value, label, note }) => h("label", { class: "option" },
+  return h("fieldset", { class: `choice ${kind}` }, h("legend", legend),
+    options.map(({ value, label, note }) => h("label.option",
       h("input", { type: "radio", name, value, checked: value === chosen, onchange }),
-      h("span", null, h("span", { class: "what" }, label), note && h("small", null, note)))));
+      h("span", h("span.what", label), note && h("small", note)))));
 }
 
 export function pill(kind, text) {
@@ -114,27 +127,27 @@ export function pill(kind, text) {
 
 /** Facts as pairs of name and value; a pair with the value null is left out. */
 export function facts(pairs) {
-  return h("dl", { class: "facts" }, pairs.filter(p => p && isThere(p[1])).map(([name, value]) =>
-    h("div", null, h("dt", null, name), h("dd", null, value))));
+  return h("dl.facts", pairs.filter(p => p && isThere(p[1])).map(([name, value]) =>
+    h("div", h("dt", name), h("dd", value))));
 }
 
 /** An error, and a button to try again. */
 export function failure(text, again) {
-  return h("div", { class: "notice bad", role: "alert" }, h("p", null, text),
-    again && button("Try again", again));
+  return h("div.notice.bad", { role: "alert" }, h("p", text),
+    again && button(t("act.tryAgain"), again));
 }
 
 export function empty(title, text, ...more) {
-  return h("div", { class: "empty" }, h("p", { class: "what" }, title), h("p", null, text), more);
+  return h("div.empty", h("p.what", title), h("p", text), more);
 }
 
 // The element exists from the start, because a screen reader announces only changes.
-const said = h("div", { class: "toast", role: "status" });
+const said = h("div.toast", { role: "status" });
 document.body.append(said);
 
 /** Shows a short message for a moment, also to screen readers. */
 export function say(...text) {
-  said.replaceChildren(...text);
+  said.replaceChildren(...text.flat());
   said.classList.add("shown");
   clearTimeout(said.timer);
   said.timer = setTimeout(() => said.classList.remove("shown"), 5000);
@@ -144,9 +157,9 @@ export function say(...text) {
 export async function copy(text, input) {
   try {
     await navigator.clipboard.writeText(text);
-    say("Copied.");
+    say(t("dom.copied"));
   } catch {
     input.select();
-    say("It is selected. Copy it now.");
+    say(t("dom.selected"));
   }
 }

@@ -2,6 +2,7 @@
 
 import { post } from "./api.js";
 import { choice, field, fill, h, pill } from "./dom.js";
+import { t } from "./text.js";
 import { layerWords } from "./words.js";
 
 /** A form for `POST <path>/explain`; `open({app, rule})` shows it filled with the known values. */
@@ -10,17 +11,18 @@ export function explainForm(path) {
   const record = input("record", "");
   const payload = h("textarea", { name: "payload", rows: 3, spellcheck: "false",
     placeholder: '{"celsius":21.5}' });
-  const answer = h("div", { class: "answer", role: "status" });
-  const go = h("button", { type: "submit" }, "Explain");
-  const form = h("form", { novalidate: true }, field("App", app), field("Class", className),
-    choice("Operation", "op",
+  const answer = h("div.answer", { role: "status" });
+  const go = h("button", { type: "submit" }, t("act.explain"));
+  const form = h("form", { novalidate: true }, field(t("word.app"), app),
+    field(t("explain.class"), className),
+    choice(t("explain.operation"), "op",
       ["create", "update", "delete"].map(value => ({ value, label: value })), "create",
       null, "chips"),
-    field("Record", record, "For update and delete."),
-    field("Payload", payload, "As the app sends it. It goes to the authority, not to the board."),
+    field(t("explain.record"), record, t("explain.recordNote")),
+    field(t("explain.payload"), payload, t("explain.payloadNote")),
     go, answer);
-  const node = h("details", { class: "explain" },
-    h("summary", null, "Explain a write"), form);
+  const node = h("details.explain",
+    h("summary", t("explain.title")), form);
 
   form.addEventListener("submit", async event => {
     event.preventDefault();
@@ -28,7 +30,7 @@ export function explainForm(path) {
     try {
       fill(answer, verdict(await post(`${path}/explain`, asked())));
     } catch (error) {
-      fill(answer, h("p", { class: "error" }, error.message));
+      fill(answer, h("p.error", error.message));
     }
     go.disabled = false;
   });
@@ -44,8 +46,7 @@ export function explainForm(path) {
   function open(refusal) {
     node.open = true;
     if (refusal.app) app.value = refusal.app;
-    fill(answer, h("p", { class: "note" }, `Refused by ${refusal.rule}. `
-      + "Fill in the class and the payload to see the decision of each layer."));
+    fill(answer, h("p.note", t("explain.refusedBy", refusal)));
     node.scrollIntoView({ block: "nearest" });
     className.focus();
   }
@@ -61,15 +62,16 @@ function input(name, placeholder) {
 function verdict({ decision, rule, reason, code, complete, by }) {
   const passes = decision === "allow";
   return [
-    h("p", null, pill(passes ? "good" : "bad", passes ? "Passes" : "Refused"),
-      ` ${reason || ""} `, rule && h("code", null, rule), !passes && code && ` (${code})`),
-    complete === false && h("p", { class: "note" },
-      "The board's own policy is not known here, so the board may refuse this write."),
-    h("ul", { class: "rows" }, (by ?? []).map(layer => h("li", null,
-      h("p", null, h("span", { class: "what" }, layerWords(layer.layer)), " ",
-        layer.reason || (layer.decision === "allow" ? "allows it" : "has no rule for it"), " ",
-        layer.rule && h("code", null, layer.rule)),
+    h("p", pill(passes ? "good" : "bad", passes ? t("explain.passes") : t("word.refused")),
+      ` ${reason || ""} `, rule && h("code", rule), !passes && code && ` (${code})`),
+    complete === false && h("p.note",
+      t("explain.noPolicy")),
+    h("ul.rows", (by ?? []).map(layer => h("li",
+      h("p", h("span.what", layerWords(layer.layer)), " ",
+        layer.reason || t(layer.decision === "allow" ? "explain.allows" : "explain.noRuleFor"), " ",
+        layer.rule && h("code", layer.rule)),
       pill(layer.decision === "allow" ? "good" : layer.decision === "deny" ? "bad" : "",
-        { allow: "passes", deny: "refuses" }[layer.decision] ?? "no rule")))),
+        t({ allow: "explain.passesLow", deny: "explain.refuses" }[layer.decision]
+          ?? "explain.noRule"))))),
   ];
 }

@@ -5,9 +5,10 @@ import { get, me, remove } from "./api.js";
 import { button, facts, failure, fill, h, icon, say } from "./dom.js";
 import { readings } from "./readings.js";
 import { loader } from "./loader.js";
+import { t } from "./text.js";
 import { when } from "./time.js";
 
-const nameOf = board => board.name ?? `Board ${board.installationId.slice(0, 8)}`;
+const nameOf = board => board.name ?? t("former.board", { id: board.installationId.slice(0, 8) });
 
 /** The part of the list of boards; empty if there are none. */
 export function formerBoards() {
@@ -15,11 +16,11 @@ export function formerBoards() {
   const load = loader(node, async () => {
     const { results } = await get("/former-boards");
     return results.length ? [h("section", { "aria-labelledby": "h-former" },
-      h("h2", { id: "h-former" }, "Data you kept"),
-      h("p", { class: "note" }, "Of boards that are no longer yours. Only you can read it."),
-      h("div", { class: "grid" }, results.map(board =>
-        h("article", { class: "card former" },
-          h("div", { class: "head" }, h("h3", null,
+      h("h2", { id: "h-former" }, t("word.dataKept")),
+      h("p.note", t("former.note")),
+      h("div.grid", results.map(board =>
+        h("article.card.former",
+          h("div.head", h("h3",
             h("a", { href: `#/former/${board.installationId}` }, nameOf(board)))),
           facts(spans(board))))))] : [];
   });
@@ -27,24 +28,23 @@ export function formerBoards() {
 }
 
 function spans(board) {
-  return [["First record", when(board.firstRecord)], ["Last record", when(board.lastRecord)]];
+  return [[t("former.first"), when(board.firstRecord)], [t("former.last"), when(board.lastRecord)]];
 }
 
 export function formerPage(id, go) {
   const path = `/former-boards/${encodeURIComponent(id)}`;
-  const heading = h("h1", { tabindex: "-1" }, "Former board");
-  const notice = h("div"), about = h("div"), actions = h("div", { class: "actions" });
-  const body = h("div", { class: "board-page" });
+  const heading = h("h1", { tabindex: "-1" }, t("former.title"));
+  const notice = h("div"), about = h("div"), actions = h("div.actions");
+  const body = h("div.board-page");
   const live = readings(path);
   const node = h("div", { "aria-busy": "true" },
-    h("a", { class: "back", href: "#/boards" }, icon("back"), "Boards"),
-    h("div", { class: "title" }, heading), notice, body);
-  const page = { title: "Former board", node, event, close: live.close, state: live.state };
+    h("a.back", { href: "#/boards" }, icon("back"), t("word.boards")),
+    h("div.title", heading), notice, body);
+  const page = { title: t("former.title"), node, event, close: live.close, state: live.state };
   const parts = [
-    h("div", { class: "main" }, section("readings", "Readings", live.node)),
-    h("div", { class: "side" }, section("state", "Data you kept",
-      h("p", null, "This board is no longer yours, and sends you nothing. "
-        + "Its data goes when it is as old as this authority keeps any."), about, actions)),
+    h("div.main", section("readings", t("word.readings"), live.node)),
+    h("div.side", section("state", t("word.dataKept"),
+      h("p", t("former.text")), about, actions)),
   ];
 
   async function load() {
@@ -55,13 +55,13 @@ export function formerPage(id, go) {
       const name = page.title = heading.textContent = nameOf(board);
       document.title = document.title.replace(/^[^·]*/, `${name} `);
       fill(notice);
-      fill(about, facts([...spans(board), ["Installation", h("code", null, id)]]));
-      fill(actions, button("Delete this data", () => end(path, name, go),
+      fill(about, facts([...spans(board), [t("word.installation"), h("code", id)]]));
+      fill(actions, button(t("former.delete"), () => end(path, name, go),
         { id: "delete-data", class: "danger" }));
       fill(body, parts);
     } catch (error) {
       if (me) fill(notice, failure(error.code === 101
-        ? "You keep no data of this board." : error.message, load));
+        ? t("former.none") : error.message, load));
     }
     node.removeAttribute("aria-busy");
   }
@@ -79,12 +79,11 @@ function section(id, title, ...children) {
 
 function end(path, name, go) {
   ask({
-    title: `Delete the data of ${name}?`, confirm: "Delete", danger: true,
-    body: h("p", null, "All that this authority keeps of it for you is deleted. "
-      + "Nobody can bring it back."),
+    title: t("former.deleteTitle", { name }), confirm: t("act.delete"), danger: true,
+    body: h("p", t("former.deleteText")),
     async submit() {
       await remove(path);
-      say(`The data of ${name} is deleted.`);
+      say(t("former.deleted", { name }));
       go("#/boards");
     },
   });

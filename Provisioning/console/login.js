@@ -5,6 +5,7 @@ import { info, logIn, me, put } from "./api.js";
 import { button, field, h, icon } from "./dom.js";
 import { obstacle, sign } from "./passkey.js";
 import { arrivalProblem, providerButtons } from "./providers.js";
+import { phrase, t } from "./text.js";
 import { browserName } from "./words.js";
 
 /**
@@ -14,10 +15,10 @@ import { browserName } from "./words.js";
  */
 export function loginPage({ title, text, then, place }) {
   const why = obstacle(), { passwords } = info.login;
-  return h("main", { class: "login", id: "main", tabindex: "-1" },
-    h("p", { class: "brand" }, icon("gate"), info?.name ?? "Postern"),
-    h("h1", { tabindex: "-1" }, title), text && h("p", { class: "lead" }, text),
-    h("p", { class: "error", role: "alert", id: "login-problem" }, arrivalProblem()),
+  return h("main.login", { id: "main", tabindex: "-1" },
+    h("p.brand", icon("gate"), info?.name ?? "Postern"),
+    h("h1", { tabindex: "-1" }, title), text && h("p.lead", text),
+    h("p.error", { role: "alert", id: "login-problem" }, arrivalProblem()),
     passwords && passwordForm(then),
     why ? (why.origin || !passwords) && obstacleNotice(why) : passkeyForm(passwords, then),
     providerButtons(place), recovery(then));
@@ -25,13 +26,13 @@ export function loginPage({ title, text, then, place }) {
 
 /** Puts the focus where a person begins. */
 export function focusLogin() {
-  const first = ["#username", "#passkey-login", ".login h1"].map(one => document.querySelector(one));
-  first.find(Boolean).focus();
+  const ways = ["#username", "#passkey-login", ".login h1"];
+  ways.map(one => document.querySelector(one)).find(Boolean).focus();
 }
 
 /** A form that logs in by what `attempt` returns; `wrong` are the words for a refusal. */
 function loginForm({ body, go, attempt, wrong, failed = () => go.focus() }, then) {
-  const error = h("p", { class: "error", role: "alert" });
+  const error = h("p.error", { role: "alert" });
   const form = h("form", { novalidate: true }, body, error, go);
   form.addEventListener("submit", async event => {
     event.preventDefault();
@@ -44,7 +45,7 @@ function loginForm({ body, go, attempt, wrong, failed = () => go.focus() }, then
       then();
     } catch (fault) {
       error.textContent = fault.code === 101 && wrong ? wrong : fault.code === 155
-        ? "Too many attempts. Wait a few minutes, then try again." : fault.message;
+        ? t("word.tooMany") : fault.message;
       go.disabled = false;
       failed();
     }
@@ -58,26 +59,26 @@ function passwordForm(then) {
     id: "password", name: "password", type: "password", autocomplete: "current-password",
     required: true,
   });
-  const show = button("Show", () => {
+  const show = button(t("login.show"), () => {
     const isHidden = password.type === "password";
     password.type = isHidden ? "text" : "password";
-    show.textContent = isHidden ? "Hide" : "Show";
+    show.textContent = isHidden ? t("login.hide") : t("login.show");
     show.setAttribute("aria-pressed", String(isHidden));
-  }, { class: "inside", "aria-label": "Show the password", "aria-pressed": "false" });
+  }, { class: "inside", "aria-label": t("login.showPassword"), "aria-pressed": "false" });
   return loginForm({
-    body: [field("Name", name),
-      h("div", { class: "with-inside" }, field("Password", password), show)],
-    go: submit("Log in", { class: "primary wide" }),
-    attempt: () => ({ username: typed(name, "name").trim(),
-      password: typed(password, "password") }),
-    wrong: "The name or the password is wrong.",
+    body: [field(t("word.name"), name),
+      h("div.with-inside", field(t("word.password"), password), show)],
+    go: submit(t("act.logIn"), { class: "primary wide" }),
+    attempt: () => ({ username: typed(name, "login.typeName").trim(),
+      password: typed(password, "word.typePassword") }),
+    wrong: t("login.wrong"),
     failed: () => { if (name.value) password.select(); },
   }, then);
 }
 
 function passkeyForm(passwords, then) {
   return loginForm({
-    go: submit("Log in with a passkey",
+    go: submit(t("login.byPasskey"),
       { id: "passkey-login", class: passwords ? "wide" : "primary wide" }),
     attempt: async () => ({ passkey: await sign("login") }),
   }, then);
@@ -87,20 +88,20 @@ function recovery(then) {
   const name = nameInput("recovery-name");
   const code = h("input", { id: "recovery-code", autocomplete: "off", autocapitalize: "none",
     spellcheck: "false", maxlength: 256 });
-  return h("details", null, h("summary", null, "Use a recovery code"), loginForm({
-    body: [field("Name", name), field("Recovery code", code, "It logs you in once.")],
-    go: submit("Log in with the code", { class: "wide" }),
-    attempt: () => ({ username: typed(name, "name").trim(),
-      recoveryCode: typed(code, "recovery code").trim() }),
-    wrong: "The name or the code is wrong, or the code was used before.",
+  return h("details", h("summary", t("login.useCode")), loginForm({
+    body: [field(t("word.name"), name), field(t("word.recoveryCode"), code, t("login.once"))],
+    go: submit(t("login.byCode"), { class: "wide" }),
+    attempt: () => ({ username: typed(name, "login.typeName").trim(),
+      recoveryCode: typed(code, "login.typeCode").trim() }),
+    wrong: t("login.wrongCode"),
   }, () => then(true)));
 }
 
 /** Why passkeys cannot be used here, and what helps. */
 export function obstacleNotice({ text, origin }) {
-  return h("div", { class: "notice wait", id: "no-passkeys" },
-    h("h2", null, "Passkeys do not work here"), h("p", null, text),
-    origin && h("p", null, "Open ", h("a", { href: origin }, origin), " instead."));
+  return h("div.notice.wait", { id: "no-passkeys" },
+    h("h2", t("login.noPasskeys")), h("p", text),
+    origin && h("p", phrase("login.openThere", { address: h("a", { href: origin }, origin) })));
 }
 
 function submit(text, props) { return h("button", { type: "submit", ...props }, text); }
@@ -110,8 +111,8 @@ function nameInput(id) {
     spellcheck: "false", required: true, maxlength: 256 });
 }
 
-function typed(input, what) {
+function typed(input, problem) {
   if (input.value.trim()) return input.value;
   input.focus();
-  throw new Error(`Type your ${what}.`);
+  throw new Error(t(problem));
 }

@@ -1,23 +1,17 @@
 // The browser's part of a passkey: it makes one, and it signs with one. Source: WebAuthn Level 3.
 
 import { info, post } from "./api.js";
+import { has, t } from "./text.js";
 
-const problems = {
-  address: "They belong to a name, and this authority has only an address. An administrator can "
-    + "set a name in http.public_url.",
-  insecure: "They need HTTPS, which this authority does not use. An administrator can set it up: "
-    + "see TLS.md.",
-};
-
-/** Why passkeys cannot be used here, `{text, origin}`; null if they can. `origin` is where they can. */
+/** Why passkeys cannot be used here, and the `origin` where they can; null if they can here. */
 export function obstacle() {
   const { passkeys, passkeyProblem, origin } = info.login;
-  if (!passkeys) return { text: problems[passkeyProblem] ?? "This authority takes none." };
+  if (!passkeys) return { text: t(`obstacle.${passkeyProblem ?? "none"}`) };
   if (origin !== location.origin) {
-    return { text: "They belong to one address, and you opened this page at another one.", origin };
+    return { text: t("obstacle.elsewhere"), origin };
   }
   if (isSecureContext && window.PublicKeyCredential) return null;
-  return { text: "This browser offers none. Use a newer one." };
+  return { text: t("obstacle.browser") };
 }
 
 /** A new passkey of this person, as the authority wants it. */
@@ -79,13 +73,6 @@ function text(buffer) {
 }
 
 function words({ name, message }) {
-  if (/certificate/i.test(message)) {
-    return "This browser does not trust the server's certificate, so it uses no passkeys here. "
-      + "Install the authority's CA on this device, then try again.";
-  }
-  return {
-    InvalidStateError: "This device already has a passkey of yours.",
-    NotSupportedError: "This device cannot make such a passkey. Try another one.",
-    SecurityError: "This browser uses no passkeys at this address.",
-  }[name] ?? "No passkey was used, and nothing was changed. You can try again.";
+  if (/certificate/i.test(message)) return t("passkey.certificate");
+  return t(has(`passkey.${name}`) ? `passkey.${name}` : "passkey.none");
 }

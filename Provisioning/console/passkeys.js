@@ -7,45 +7,48 @@ import { button, empty, facts, field, h, say } from "./dom.js";
 import { loader } from "./loader.js";
 import { obstacleNotice } from "./login.js";
 import { makePasskey, obstacle } from "./passkey.js";
+import { phrase, t } from "./text.js";
 import { when } from "./time.js";
 import { browserName } from "./words.js";
 
 export function passkeysPage() {
   const place = h("div", { "aria-busy": "true" },
-    h("p", { class: "loading" }, "Loading passkeys…"));
+    h("p.loading", t("passkeys.loading")));
   const why = obstacle();
-  const node = h("div", null,
-    h("div", { class: "title" }, h("h1", { tabindex: "-1" }, "Your passkeys"), !why
-      && button("Add a passkey", () => add(load), { class: "primary", id: "add-passkey" })),
-    h("p", { class: "note" }, "A passkey logs you in by the fingerprint, the face or the PIN of "
-      + "your device. It stays on the device, or with the service that keeps your passwords."),
+  const node = h("div",
+    h("div.title", h("h1", { tabindex: "-1" }, t("word.passkeys")), !why
+      && button(t("passkeys.add"), () => add(load), { class: "primary", id: "add-passkey" })),
+    h("p.note", t("passkeys.about")),
     why && obstacleNotice(why), place);
 
   const load = loader(place, async () => {
     const { results, recoveryCodeAt } = await get("/passkeys");
-    return [h("div", { class: "grid" }, results.length ? results.map(one => card(one, load))
-      : empty("No passkeys yet", why ? "You log in another way."
-        : "Add one on each device that you use.")),
-    h("section", { class: "over feed", "aria-labelledby": "h-recovery" },
-      h("h2", { id: "h-recovery" }, "Recovery code"),
-      h("p", { class: "note" }, "It logs you in once if your devices are lost. Keep it on paper. ",
-        recoveryCodeAt ? ["Yours was made ", when(recoveryCodeAt), "."] : "You have none."),
-      button(recoveryCodeAt ? "Make a new recovery code" : "Make a recovery code",
+    return [h("div.grid", results.length ? results.map(one => card(one, load))
+      : empty(t("passkeys.none"), why ? t("passkeys.otherWay")
+        : t("passkeys.addOne"))),
+    h("section.over.feed", { "aria-labelledby": "h-recovery" },
+      h("h2", { id: "h-recovery" }, t("word.recoveryCode")),
+      h("p.note", t("passkeys.paper"), " ",
+        recoveryCodeAt ? phrase("passkeys.codeMade", { when: when(recoveryCodeAt) })
+          : t("passkeys.noCode")),
+      button(recoveryCodeAt ? t("passkeys.newCode") : t("passkeys.makeCode"),
         () => makeRecoveryCode(me.user.username, true, load), { id: "make-recovery-code" }))];
   });
 
   load();
-  return { title: "Your passkeys", node, close() {}, event(name) { if (name === "again") load(); } };
+  return {
+    title: t("word.passkeys"), node, event(name) { if (name === "again") load(); }, close() {},
+  };
 }
 
 function card({ id, name, createdAt, lastUsedAt }, load) {
-  const act = (words, does, kind) => button(words, does, {
-    id: `${words.toLowerCase()}-${id}`, class: kind, "aria-label": `${words} ${name}` });
-  return h("article", { class: "card", "data-passkey": name },
-    h("div", { class: "head" }, h("h2", null, name)),
-    facts([["Last used", when(lastUsedAt)], ["Added", when(createdAt)]]),
-    h("div", { class: "actions" }, act("Rename", () => rename(id, name, load)),
-      act("Remove", () => end(id, name, load), "danger")));
+  const act = (what, does, kind) => button(t(`act.${what}`), does, {
+    id: `${what}-${id}`, class: kind, "aria-label": t("act.on", { act: t(`act.${what}`), name }) });
+  return h("article.card", { "data-passkey": name },
+    h("div.head", h("h2", name)),
+    facts([[t("passkeys.lastUsed"), when(lastUsedAt)], [t("passkeys.added2"), when(createdAt)]]),
+    h("div.actions", act("rename", () => rename(id, name, load)),
+      act("remove", () => end(id, name, load), "danger")));
 }
 
 function nameField(value) {
@@ -54,20 +57,20 @@ function nameField(value) {
 
 function typed(input) {
   const name = input.value.trim();
-  if (!name) throw new Error("Type a name.");
+  if (!name) throw new Error(t("word.typeName"));
   return name;
 }
 
 function add(load) {
   const input = nameField(browserName());
   ask({
-    title: "Add a passkey", confirm: "Add",
-    body: [field("Name", input, "To tell your passkeys apart."),
-      h("p", null, "Then your device asks for your fingerprint, your face or your PIN.")],
+    title: t("passkeys.add"), confirm: t("act.add"),
+    body: [field(t("word.name"), input, t("passkeys.nameNote")),
+      h("p", t("passkeys.then"))],
     async submit() {
       const name = typed(input);
       await post("/passkeys", { name, credential: await makePasskey() });
-      say(`${name} is added. From now on you can log in with it.`);
+      say(t("passkeys.added", { name }));
       load();
     },
   });
@@ -76,10 +79,11 @@ function add(load) {
 function rename(id, old, load) {
   const input = nameField(old);
   ask({
-    title: `Rename ${old}`, confirm: "Rename", body: field("Name", input),
+    title: t("passkeys.renameTitle", { name: old }), confirm: t("act.rename"),
+    body: field(t("word.name"), input),
     async submit() {
       await put(`/passkeys/${id}`, { name: typed(input) });
-      say("Renamed.");
+      say(t("word.renamed"));
       load();
     },
   });
@@ -87,11 +91,11 @@ function rename(id, old, load) {
 
 function end(id, name, load) {
   ask({
-    title: `Remove ${name}?`, confirm: "Remove", danger: true,
-    body: h("p", null, "It logs nobody in any more. Delete it on your device, too."),
+    title: t("consumers.removeTitle", { name }), confirm: t("act.remove"), danger: true,
+    body: h("p", t("passkeys.removeText")),
     async submit() {
       await remove(`/passkeys/${id}`);
-      say(`${name} is removed.`);
+      say(t("consumers.removed", { name }));
       load();
     },
   });

@@ -2,8 +2,8 @@
 
 import { exactTime, numberScale, timeTicks } from "./axes.js";
 import { fill, h } from "./dom.js";
+import { number, t } from "./text.js";
 import { nowMs, when } from "./time.js";
-import { number } from "./words.js";
 
 const height = 180, top = 8, floor = 24, tapMs = 350, dragPx = 8;
 let lastClip = 0;
@@ -13,25 +13,25 @@ let lastClip = 0;
  * mean, isLate}; `at` is its middle.
  */
 export function plot(from, field, series, view) {
-  const value = h("span", { class: "value" }), note = h("span", { class: "note" });
-  const sums = h("p", { class: "note sums" });
+  const value = h("span.value"), note = h("span.note");
+  const sums = h("p.note.sums");
   const clip = `plot-${++lastClip}`, area = h("rect");
-  const grid = h("path", { class: "lines" }), cross = h("path", { class: "cross" });
-  const band = h("path", { class: "band" }), line = h("path", { class: "line" });
-  const alone = h("path", { class: "alone" }), late = h("path", { class: "late" });
-  const dot = h("path", { class: "dot" }), pin = h("path", { class: "dot pin" });
-  const brush = h("rect", { class: "brush" });
-  const labels = h("g", { class: "labels" });
+  const grid = h("path.lines"), cross = h("path.cross");
+  const band = h("path.band"), line = h("path.line");
+  const alone = h("path.alone"), late = h("path.late");
+  const dot = h("path.dot"), pin = h("path.dot.pin");
+  const brush = h("rect.brush");
+  const labels = h("g.labels");
   const svg = h("svg", {
     role: "slider", tabindex: "0", "aria-valuemin": "0",
     onpointerdown: down, onpointermove: move, onpointerup: up, onpointercancel: cancel,
     onpointerleave: leave, onkeydown: key, onwheel: wheel,
     onblur: () => { if (isByKey) view.release(); },
-  }, h("defs", null, h("clipPath", { id: clip }, area)), grid, labels,
+  }, h("defs", h("clipPath", { id: clip }, area)), grid, labels,
   h("g", { "clip-path": `url(#${clip})` }, brush, band, line, alone, late, cross,
     dot, pin));
-  const node = h("figure", { class: "plot", "data-series": `${from}.${field}` },
-    h("figcaption", null, h("h3", null, field, h("small", null, ` ${from}`)), value, note),
+  const node = h("figure.plot", { "data-series": `${from}.${field}` },
+    h("figcaption", h("h3", field, h("small", ` ${from}`)), value, note),
     svg, sums);
   const fingers = new Map();
   let shown = [], span = [0, 1], scale = null, left = 40, width = 300, typical = 0;
@@ -130,16 +130,17 @@ export function plot(from, field, series, view) {
     const clock = exactTime(view.held ?? newest?.writtenMs ?? 0, series.step, nowMs());
     let words = "";
     if (view.held !== null) {
-      words = !held ? `no reading at ${clock}` : [held.low < held.high
-        && `${number(round(held.low))} to ${number(round(held.high))}`, `at ${clock}`,
-      held.isLate && "(came late)"].filter(Boolean).join(" ");
+      words = !held ? t("plot.noneAt", { clock }) : [held.low < held.high
+        && t("plot.range", { low: round(held.low), high: round(held.high) }),
+      t("plot.at", { clock }),
+      held.isLate && t("word.lateBracket")].filter(Boolean).join(" ");
       value.textContent = held ? withUnit(round(held.mean)) : "–";
       note.textContent = words;
       note.dataset.at = "";
     } else {
       value.textContent = newest ? withUnit(newest.number) : "–";
       if (newest && note.dataset.at !== String(newest.writtenMs)) {
-        fill(note, when(newest.writtenMs / 1000), newest.late && " (came late)");
+        fill(note, when(newest.writtenMs / 1000), newest.late && [" ", t("word.lateBracket")]);
         note.dataset.at = newest.writtenMs;
       }
     }
@@ -148,9 +149,10 @@ export function plot(from, field, series, view) {
     pin.setAttribute("d", held ? `M${at(held.at, held.mean)}h0` : "");
     const summary = summarize();
     sums.textContent = `${summary[0].toUpperCase()}${summary.slice(1)}.`;
-    const told = newest && `newest ${withUnit(newest.number)} at ${
-      exactTime(newest.writtenMs, 1000, nowMs())}, `;
-    svg.setAttribute("aria-label", `${field} of ${from}: ${told ?? ""}${summary}`);
+    const told = newest && t("plot.newest", { value: withUnit(newest.number),
+      clock: exactTime(newest.writtenMs, 1000, nowMs()) });
+    svg.setAttribute("aria-label", t("plot.label",
+      { field, from, text: told ? `${told}, ${summary}` : summary }));
     svg.setAttribute("aria-valuemax", Math.max(0, shown.length - 1));
     svg.setAttribute("aria-valuenow", Math.max(0, heldIndex()));
     svg.setAttribute("aria-valuetext", `${value.textContent} ${words}`.trim());
@@ -158,10 +160,10 @@ export function plot(from, field, series, view) {
 
   function summarize() {
     if (series.problem) return series.problem;
-    if (!shown.length) return series.isLoading ? "loading" : "no reading in this time";
+    if (!shown.length) return series.isLoading ? t("plot.loading") : t("plot.none");
     const least = Math.min(...shown.map(b => b.low)), most = Math.max(...shown.map(b => b.high));
-    const late = shown.some(b => b.isLate) ? ". Marked below: came late" : "";
-    return `least ${withUnit(round(least))}, greatest ${withUnit(round(most))}${late}`;
+    const text = t("plot.extremes", { least: withUnit(round(least)), most: withUnit(round(most)) });
+    return shown.some(b => b.isLate) ? `${text}. ${t("plot.marked")}` : text;
   }
 
   function point(px) {

@@ -3,29 +3,20 @@
 import { get, remove, sentence } from "./api.js";
 import { button, fill, h, icon } from "./dom.js";
 import { listen } from "./live.js";
+import { t } from "./text.js";
 import { now, nowMs } from "./time.js";
 
 // A board that waits for a claim asks its broker every 3 seconds, after ten minutes every 10.
 const patience = { open: 12, data: 20 };
-/** The title, the note once it is done, and the note while it is not. */
-const titles = {
-  sealed: ["Sealed", "Only the board's own key can open it."],
-  sent: ["Sent", "The broker keeps it for the board."],
-  opened: ["Opened by the board", "The board has its session now.",
-    "The board asks its broker every few seconds."],
-  data: ["First data", "A message from the board has arrived.",
-    "Waiting until a program on the board writes. To add one, run on the board: "
-    + "sudo postern-agent-app add NAME"],
-};
+const names = ["sealed", "sent", "opened", "data"];
 
 /** Watches one claim; `sent(claim)` starts it, `failed(name, about, actions)` ends it. */
 export function watchClaim(about, { trouble, another, openBoard }) {
-  const steps = new Map(Object.entries(titles).map(([name, [title, note, before]]) =>
-    [name, step(name, title, note, before ?? note)]));
-  const list = h("ol", { class: "steps" }, [...steps.values()].map(s => s.node));
-  const aid = h("div"), told = h("p", { class: "hidden", role: "status" });
-  const node = h("div", null, h("section", { class: "card", "aria-labelledby": "h-steps" },
-    h("h2", { id: "h-steps" }, "Pairing"), list, told), aid);
+  const steps = new Map(names.map(name => [name, step(name)]));
+  const list = h("ol.steps", [...steps.values()].map(s => s.node));
+  const aid = h("div"), told = h("p.hidden", { role: "status" });
+  const node = h("div", h("section.card", { "aria-labelledby": "h-steps" },
+    h("h2", { id: "h-steps" }, t("progress.pairing")), list, told), aid);
   const board = about.installationId, begun = nowMs();
   let claim = null, acceptedAt = 0, refused = 0, isOver = false, problemShown = "";
 
@@ -38,7 +29,7 @@ export function watchClaim(about, { trouble, another, openBoard }) {
     const one = steps.get(name);
     if (one.node.dataset.state === state) return;
     one.set(state);
-    if (state === "done") told.textContent = `${titles[name][0]}.`;
+    if (state === "done") told.textContent = `${t(`step.${name}`)}.`;
   }
 
   function sent(answer) {
@@ -75,7 +66,7 @@ export function watchClaim(about, { trouble, another, openBoard }) {
     for (const name of ["sealed", "sent", "opened"]) set(name, "done");
     set("data", "doing");
     clear();
-    fill(aid, notes(), h("div", { class: "actions" }, openBoard(board, "Open the board")));
+    fill(aid, notes(), h("div.actions", openBoard(board, t("act.openBoard"))));
     stop();
     stop = listen(`board=${board}`, hear, () => {});
   }
@@ -84,15 +75,15 @@ export function watchClaim(about, { trouble, another, openBoard }) {
     set("data", "done");
     close();
     isOver = true;
-    fill(aid, notes(), h("div", { class: "notice good" },
-      h("h2", null, `${about.name || "The board"} is paired`),
-      h("p", null, "Its data is arriving."), h("div", { class: "actions" },
-        openBoard(board, "See its readings", "primary"), another())));
+    fill(aid, notes(), h("div.notice.good",
+      h("h2", t("progress.paired", { name: about.name || t("progress.theBoard") })),
+      h("p", t("progress.arriving")), h("div.actions",
+        openBoard(board, t("progress.see"), "primary"), another())));
   }
 
   function notes() {
-    return claim?.notes?.length ? h("div", { class: "notice" },
-      claim.notes.map(text => h("p", null, text))) : null;
+    return claim?.notes?.length ? h("div.notice",
+      claim.notes.map(text => h("p", text))) : null;
   }
 
   /** A minute may have begun before the claim, so ask the authority whether its data is new. */
@@ -123,7 +114,8 @@ export function watchClaim(about, { trouble, another, openBoard }) {
     problemShown = name;
     set(acceptedAt ? "data" : "opened", "late");
     fill(aid, notes(), trouble(name, { expiresAt: claim?.expiresAt },
-      [acceptedAt ? openBoard(board) : button("Take it back", takeBack), another()], "wait"));
+      [acceptedAt ? openBoard(board) : button(t("progress.takeBack"), takeBack), another()],
+      "wait"));
   }
 
   /** Signs out the waiting session. That withdraws its claim, and an event reports it. */
@@ -153,20 +145,17 @@ function words(reason) {
 }
 
 const marks = { done: "check", failed: "cross" };
-const spoken = {
-  done: "done", doing: "in progress", late: "waiting", failed: "failed", "": "not started",
-};
 
-function step(name, title, noteDone, noteBefore) {
-  const note = h("p", { class: "note" });
-  const mark = h("span", { class: "mark" }), state = h("span", { class: "hidden" });
+function step(name) {
+  const note = h("p.note");
+  const mark = h("span.mark"), state = h("span.hidden");
   const node = h("li", { "data-step": name }, mark,
-    h("div", null, h("p", { class: "what" }, title, state), note));
+    h("div", h("p.what", t(`step.${name}`), state), note));
   const set = value => {
     node.dataset.state = value;
-    note.textContent = value === "done" ? noteDone : noteBefore;
-    state.textContent = `: ${spoken[value]}`;
-    fill(mark, marks[value] ? icon(marks[value]) : h("span", { class: "spot" }));
+    note.textContent = t(`step.${name}${value === "done" ? "Done" : "Before"}`);
+    state.textContent = `: ${t(`spoken.${value}`)}`;
+    fill(mark, marks[value] ? icon(marks[value]) : h("span.spot"));
     if (["doing", "late"].includes(value)) node.setAttribute("aria-current", "step");
     else node.removeAttribute("aria-current");
   };

@@ -3,33 +3,18 @@
 
 import { info, me, post, put } from "./api.js";
 import { h } from "./dom.js";
+import { has, t } from "./text.js";
 import { browserName } from "./words.js";
 
-const kept = "postern-login", problems = {
-  denied: "The login was cancelled there, or you may not use it.",
-  unfinished: "The provider needs something from you first. Log in there, then try again.",
-  busy: "The provider has a problem at this moment. Try again later.",
-  refused: "The provider refused the login. An administrator can find the reason in the provider's "
-    + "settings.",
-  visit: "This login was begun in another browser or tab, or it took too long. Try again.",
-  issuer: "The answer did not come from the provider that was asked. Try again, and tell an "
-    + "administrator if it happens again.",
-  code: "The provider did not confirm the login. Try again, and tell an administrator if it happens "
-    + "again.",
-  token: "The provider's answer could not be trusted. Tell an administrator.",
-  nobody: "You have no account here. Ask an administrator for one.",
-  often: "Too many attempts. Wait a few minutes, then try again.",
-  away: "The provider cannot be reached. Try again later.",
-  failed: "The authority has a problem at this moment. Try again later.",
-};
+const kept = "postern-login";
 
-/** One button for each provider; `place` is the address to come back to, below this page's folder. */
+/** One button for each provider; `place` is the address to come back to, below this folder. */
 export function providerButtons(place) {
-  return (info.login.providers ?? []).map(one => link(one, place, `Log in with ${one.title}`));
+  return (info.login.providers ?? []).map(one => link(one, place, t("login.with", one)));
 }
 
 function link({ name, title, url }, place, text, before) {
-  return h("a", { class: "button wide", href: url, "data-provider": name, async onclick(event) {
+  return h("a.button.wide", { href: url, "data-provider": name, async onclick(event) {
     sessionStorage.setItem(kept, JSON.stringify({ place: place() }));
     if (!before) return;
     event.preventDefault();
@@ -41,7 +26,7 @@ function link({ name, title, url }, place, text, before) {
 /** Buttons that log in again, for a person whose providers have these names. */
 export function againButtons(names) {
   const own = (info.login.providers ?? []).filter(one => names.includes(one.name));
-  return own.map(one => link(one, () => location.hash, `Log in again with ${one.title}`,
+  return own.map(one => link(one, () => location.hash, t("login.againWith", one),
     () => post("/console/logout")));
 }
 
@@ -80,7 +65,7 @@ export function arrivalProblem() {
   const { outcome } = read();
   if (!outcome) return "";
   sessionStorage.removeItem(kept);
-  return Object.hasOwn(problems, outcome) ? problems[outcome] : "";
+  return has(`arrival.${outcome}`) ? t(`arrival.${outcome}`) : "";
 }
 
 function read() {

@@ -2,6 +2,7 @@
 
 import { get, onNobody, put, remove } from "./api.js";
 import { h } from "./dom.js";
+import { t } from "./text.js";
 
 async function manager() {
   if (!globalThis.Notification || !navigator.serviceWorker) return null;
@@ -11,9 +12,9 @@ async function manager() {
 /** Hidden where the authority or the browser cannot do it. */
 export function pushSwitch() {
   const box = h("input", { type: "checkbox", id: "push", onchange: change });
-  const error = h("p", { class: "error", role: "alert" });
+  const error = h("p.error", { role: "alert" });
   const node = h("div", { hidden: true },
-    h("label", { class: "check" }, box, "Alerts on this phone"), error);
+    h("label.check", box, t("push.alerts")), error);
   let key = null;
 
   async function load() {
@@ -31,7 +32,7 @@ export function pushSwitch() {
     try {
       if (!box.checked) await remove("/push");
       else if (await Notification.requestPermission() !== "granted") {
-        throw new Error("Permit notifications in the browser's settings.");
+        throw new Error(t("push.permit"));
       }
       await forget();
       if (box.checked) await subscribe(key);

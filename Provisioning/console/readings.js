@@ -4,6 +4,7 @@ import { get, me } from "./api.js";
 import { exactTime } from "./axes.js";
 import { button, empty, facts, fill, h, renew } from "./dom.js";
 import { plot } from "./plot.js";
+import { phrase, t } from "./text.js";
 import { nowMs, when } from "./time.js";
 import { timeView } from "./view.js";
 
@@ -18,9 +19,9 @@ const title = from => `${source(from)}.${from.field}`;
 
 export function readings(path) {
   const fields = new Map();
-  const asOf = h("p", { class: "as-of", role: "status" });
-  const plots = h("div", { class: "plots" }), texts = h("div", { class: "texts" });
-  const node = h("div", { class: "feed" }), more = new Set();
+  const asOf = h("p.as-of", { role: "status" });
+  const plots = h("div.plots"), texts = h("div.texts");
+  const node = h("div.feed"), more = new Set();
   let view = null, isKept = true, drawing = 0, fetching = 0, board = null, units = {};
   let stream = "connecting", streamAt = nowMs(), heardMs = nowMs();
 
@@ -122,19 +123,19 @@ export function readings(path) {
       fresh.push(series);
     }
     fill(plots, shown.map(s => s.plot));
-    fill(node, asOf, !isKept && h("p", { class: "note" }, "This authority keeps no data. Its ",
-      h("code", null, "[data] keep"), " is 0, so the plots begin when this page is opened."),
+    fill(node, asOf, !isKept && h("p.note", phrase("readings.notKept",
+      { setting: h("code", "[data] keep") })),
     shown.length > 0 && [view.node, plots], moreButton("plots", numbers.length - shown.length),
     words.length > 0 && texts, moreButton("texts", words.length - textsAtFirst),
-    !all.length && empty("No reading yet",
-      "The data appears here as soon as a program on the board writes some that the rules allow."),
+    !all.length && empty(t("readings.none"),
+      t("readings.noneText")),
     isKept && all.length > 0 && exportHint());
     draw();
     if (isKept) fresh.forEach(fetchSeries);
   }
 
   function moreButton(kind, count) {
-    return count > 0 && !more.has(kind) && button(`Show ${count} more`, () => {
+    return count > 0 && !more.has(kind) && button(t("readings.more", { n: count }), () => {
       more.add(kind);
       arrange();
     });
@@ -142,9 +143,9 @@ export function readings(path) {
 
   function exportHint() {
     const name = board?.name ? `'${board.name.replaceAll("'", "'\\''")}'` : "BOARD";
-    return h("p", { class: "note" }, "As a file: ", h("code", null,
-      `postern export --board ${name} --class ${[...fields.values()][0].newest.class} `
-      + "--since 7d --format csv"));
+    return h("p.note", t("readings.asFile"), " ", h("code",
+      `postern export --board ${name} --class ${
+        [...fields.values()][0].newest.class} --since 7d --format csv`));
   }
 
   function draw() {
@@ -162,11 +163,11 @@ export function readings(path) {
     words.sort((a, b) => (a.name < b.name ? -1 : 1));
     if (!more.has("texts")) words = words.slice(0, textsAtFirst);
     renew(texts, facts(words.map(({ newest }) => [
-      [newest.field, h("small", null, ` ${source(newest)}`)],
+      [newest.field, h("small", ` ${source(newest)}`)],
       [newest.text.length > 80 ? h("pre", { tabindex: "0" }, newest.text)
-        : h("span", { class: "what" }, newest.text || "(empty)"),
-      h("span", { class: "note" }, when(newest.writtenMs / 1000),
-        newest.late && ", came late")]])));
+        : h("span.what", newest.text || t("word.empty")),
+      h("span.note", when(newest.writtenMs / 1000),
+        newest.late && t("readings.late"))]])));
   }
 
   /** Says how old the page's knowledge is, while nothing new can arrive. */
@@ -174,11 +175,11 @@ export function readings(path) {
     if (stream === "live" && !document.hidden) heardMs = nowMs();
     const isAway = stream === "reconnecting"
       || stream === "connecting" && nowMs() - Math.max(streamAt, heardMs) > 3000;
-    const words = isAway ? ["The authority cannot be reached. As of ",
-      exactTime(heardMs, 60000, nowMs()), "."]
-      : board?.status === "down" && board.statusSince
-        ? ["The board is offline. As of ", exactTime(1000 * board.statusSince, 60000, nowMs()),
-          ", ", when(board.statusSince), "."] : [];
+    const words = isAway
+      ? phrase("readings.away", { time: exactTime(heardMs, 60000, nowMs()) })
+      : board?.status === "down" && board.statusSince ? phrase("readings.offline", {
+        time: exactTime(1000 * board.statusSince, 60000, nowMs()), when: when(board.statusSince) })
+        : [];
     const text = words.map(w => w.textContent ?? w).join("");
     if (asOf.textContent !== text) fill(asOf, words);
     asOf.hidden = !text;

@@ -1,6 +1,7 @@
 // The rules of a session: presets, and custom rules.
 
 import { choice, field, fill, h } from "./dom.js";
+import { t } from "./text.js";
 
 const example = '{\n  "default": "deny",\n  "rules": [\n'
   + '    { "app": "thermo",\n      "class": "Reading",\n      "allow": ["create"] }\n  ]\n}';
@@ -14,19 +15,18 @@ export function ruleChooser(present = null) {
     spellcheck: "false", maxlength: 128 });
   const text = h("textarea", { rows: 9, spellcheck: "false", autocapitalize: "none",
     value: present ? JSON.stringify(present, null, 2) : example });
-  const more = h("div", { class: "more" });
+  const more = h("div.more");
   const fields = {
-    readings: field("Class of the readings", classes,
-      "The board may create these, and nothing else."),
+    readings: field(t("rules.class"), classes,
+      t("rules.classNote")),
     everything: null,
-    custom: field("Rules", text, "A scope as JSON: default, and rules with app, class, allow, "
-      + "fields and max_bytes. The first rule that matches decides."),
+    custom: field(t("word.rules"), text, t("rules.scopeNote")),
   };
-  const chooser = choice("What it may do", "rules", [
-    { value: "everything", label: "Everything a restricted session may",
-      note: "Never users, sessions or roles. The board's own policy may allow less." },
-    { value: "readings", label: "Send readings only", note: "Create records of one class." },
-    { value: "custom", label: "Custom rules", note: "Write them yourself." },
+  const chooser = choice(t("rules.what"), "rules", [
+    { value: "everything", label: t("word.everything"),
+      note: t("rules.everythingNote") },
+    { value: "readings", label: t("rules.readings"), note: t("rules.readingsNote") },
+    { value: "custom", label: t("rules.custom"), note: t("rules.customNote") },
   ], present ? "custom" : "everything", show);
   const chosen = () => chooser.querySelector("input:checked").value;
 
@@ -40,7 +40,7 @@ export function ruleChooser(present = null) {
   function readings() {
     const name = classes.value.trim();
     if (!/^[A-Za-z][A-Za-z0-9_]{0,127}$/.test(name)) {
-      throw new Error("A class is a letter, then letters, digits or _.");
+      throw new Error(t("rules.badClass"));
     }
     return { default: "deny", rules: [{ class: name, allow: ["create"] }] };
   }
@@ -50,14 +50,14 @@ export function ruleChooser(present = null) {
     try {
       value = JSON.parse(text.value);
     } catch (error) {
-      throw new Error(`The rules are not JSON: ${error.message}`);
+      throw new Error(t("rules.notJSON", { error: error.message }));
     }
     if (!value || typeof value !== "object" || Array.isArray(value)) {
-      throw new Error("The rules are one JSON object with default and rules.");
+      throw new Error(t("rules.oneObject"));
     }
     return value;
   }
 
   show();
-  return { node: h("div", null, chooser, more), scope };
+  return { node: h("div", chooser, more), scope };
 }

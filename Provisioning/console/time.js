@@ -1,6 +1,7 @@
 // Times in words. All of them are relative to the authority's clock.
 
 import { h } from "./dom.js";
+import { locale, t } from "./text.js";
 
 let ahead = 0;
 
@@ -19,18 +20,24 @@ export function parseTime(value) {
 
 const units = [[86400, "day"], [3600, "hour"], [60, "minute"], [1, "second"]];
 
-/** A span in one unit: `3 hours`. `up` 0.5 rounds to the nearest unit; 0 rounds down. */
-export function span(seconds, up = 0) {
+/** A span as a number and its unit. `up` 0.5 rounds to the nearest unit; 0 rounds down. */
+function measure(seconds, up) {
   const rounded = Math.max(0, Math.round(seconds));
-  if (rounded === 31536000) return "1 year";
-  const [size, name] = units.find(([size]) => rounded >= size * (size === 86400 ? 2 : 1))
+  if (rounded === 31536000) return [1, "year"];
+  const [size, unit] = units.find(([size]) => rounded >= size * (size === 86400 ? 2 : 1))
     ?? units[3];
-  const count = size === 1 ? rounded : Math.floor(rounded / size + up);
-  return `${count} ${name}${count === 1 ? "" : "s"}`;
+  return [size === 1 ? rounded : Math.floor(rounded / size + up), unit];
 }
 
-const dates = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
-const instants = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+/** A span in one unit: `3 hours`. */
+export function span(seconds, up = 0) {
+  const [count, unit] = measure(seconds, up);
+  return count.toLocaleString(locale, { style: "unit", unit, unitDisplay: "long" });
+}
+
+const dates = new Intl.DateTimeFormat(locale, { dateStyle: "medium" });
+const instants = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "medium" });
+const distances = new Intl.RelativeTimeFormat(locale);
 
 function absolute(at) { return instants.format(at * 1000); }
 
@@ -38,12 +45,13 @@ function absolute(at) { return instants.format(at * 1000); }
 function relative(at) {
   const past = now() - at;
   if (Math.abs(past) > 60 * 86400 && past > 0) return dates.format(at * 1000);
-  if (past >= 5) return `${span(past)} ago`;
-  return past > -5 ? "just now" : `in ${span(-past, 0.5)}`;
+  if (Math.abs(past) < 5) return t("word.justNow");
+  const [count, unit] = measure(Math.abs(past), past > 0 ? 0 : 0.5);
+  return distances.format(past > 0 ? -count : count, unit);
 }
 
 /** A `time` element that updates itself; its title is the exact time. */
-export function when(at, otherwise = "never") {
+export function when(at, otherwise = t("word.neverLow")) {
   if (at === null || at === undefined) return otherwise;
   return h("time", {
     datetime: new Date(at * 1000).toISOString(), title: absolute(at), "data-at": at,

@@ -5,14 +5,15 @@ import { get, info, me, post, put } from "./api.js";
 import { ask } from "./dialog.js";
 import { button, facts, field, h, pill, say } from "./dom.js";
 import { loader } from "./loader.js";
+import { t } from "./text.js";
 import { parseTime, when } from "./time.js";
 
 export function usersPage() {
-  const place = h("div", { class: "grid", "aria-busy": "true" },
-    h("p", { class: "loading" }, "Loading users…"));
-  const node = h("div", null,
-    h("div", { class: "title" }, h("h1", { tabindex: "-1" }, "Users"),
-      button("Add a user", () => addUser(load), { class: "primary", id: "add-user" })), place);
+  const place = h("div.grid", { "aria-busy": "true" },
+    h("p.loading", t("users.loading")));
+  const node = h("div",
+    h("div.title", h("h1", { tabindex: "-1" }, t("word.users")),
+      button(t("act.addUser"), () => addUser(load), { class: "primary", id: "add-user" })), place);
 
   const load = loader(place, async () => {
     const { results } = await get("/users");
@@ -21,12 +22,14 @@ export function usersPage() {
   });
 
   load();
-  return { title: "Users", node, event(name) { if (name === "again") load(); }, close() {} };
+  return {
+    title: t("word.users"), node, event(name) { if (name === "again") load(); }, close() {},
+  };
 }
 
 function card(user, load) {
   const path = `/users/${encodeURIComponent(user.username)}`;
-  const isMe = user.objectId === me.user.objectId;
+  const isMe = user.objectId === me.user.objectId, name = user.username;
 
   async function change(members, text) {
     try {
@@ -39,13 +42,13 @@ function card(user, load) {
   }
 
   function toggle() {
-    if (!user.enabled) return change({ enabled: true }, `${user.username} may log in again.`);
+    if (!user.enabled) return change({ enabled: true }, t("users.enabled", { name }));
     ask({
-      title: `Disable ${user.username}?`, confirm: "Disable", danger: true,
-      body: h("p", null, "The user cannot log in any more. All their sessions end, also those on boards."),
+      title: t("users.disableTitle", { name }), confirm: t("act.disable"), danger: true,
+      body: h("p", t("users.disableText")),
       async submit() {
         await put(path, { enabled: false });
-        say(`${user.username} is disabled.`);
+        say(t("users.disabled", { name }));
         load();
       },
     });
@@ -54,25 +57,26 @@ function card(user, load) {
   const claims = h("input", {
     type: "checkbox", id: `claim-${user.objectId}`, checked: user.mayClaim,
     onchange: () => change({ mayClaim: claims.checked },
-      `${user.username} may ${claims.checked ? "" : "not "}pair boards.`),
+      t(claims.checked ? "users.mayPair" : "users.mayNotPair", { name })),
   });
-  return h("article", { class: "card", "data-user": user.username },
-    h("div", { class: "head" }, h("h2", null, user.username),
-      !user.enabled ? pill("bad", "Disabled") : isMe ? pill("good", "You")
-        : user.isAdministrator ? pill("", "Administrator") : null),
-    facts([["Role", user.isAdministrator ? "Administrator" : "User"],
-      ["Since", when(parseTime(user.createdAt))]]),
-    h("label", { class: "check" }, claims, "May pair boards"),
-    user.mayClaim && h("p", { class: "note" }, "Without it, their open claims end."),
-    h("div", { class: "actions" },
-      info.login.passwords && button("Set password", () => acts.setPassword(user.username, isMe), {
-        id: `password-${user.objectId}`, "aria-label": `Set the password of ${user.username}` }),
-      !isMe && button("Recovery code", () => acts.makeRecoveryCode(user.username, false), {
+  return h("article.card", { "data-user": user.username },
+    h("div.head", h("h2", user.username),
+      !user.enabled ? pill("bad", t("users.isDisabled")) : isMe ? pill("good", t("users.you"))
+        : user.isAdministrator ? pill("", t("word.administrator")) : null),
+    facts([[t("users.role"), user.isAdministrator ? t("word.administrator") : t("word.user")],
+      [t("users.since"), when(parseTime(user.createdAt))]]),
+    h("label.check", claims, t("word.mayPair")),
+    user.mayClaim && h("p.note", t("users.claimsEnd")),
+    h("div.actions",
+      info.login.passwords && button(t("users.setPassword"), () => acts.setPassword(name, isMe), {
+        id: `password-${user.objectId}`, "aria-label": t("acts.setPassword", { name }) }),
+      !isMe && button(t("word.recoveryCode"), () => acts.makeRecoveryCode(user.username, false), {
         id: `recovery-${user.objectId}`,
-        "aria-label": `Make a recovery code for ${user.username}` }),
-      !isMe && button(user.enabled ? "Disable" : "Enable", toggle, {
+        "aria-label": t("users.codeFor", { name }) }),
+      !isMe && button(user.enabled ? t("act.disable") : t("act.enable"), toggle, {
         id: `enabled-${user.objectId}`, class: user.enabled ? "danger" : null,
-        "aria-label": `${user.enabled ? "Disable" : "Enable"} ${user.username}` })));
+        "aria-label": t("act.on",
+          { act: t(user.enabled ? "act.disable" : "act.enable"), name }) })));
 }
 
 function addUser(done) {
@@ -82,20 +86,20 @@ function addUser(done) {
   const claims = h("input", { type: "checkbox", checked: true });
   const rules = h("input", { type: "checkbox" });
   ask({
-    title: "Add a user", confirm: "Add",
-    body: [field("Name", name), info.login.passwords ? field("Password", password)
-      : h("p", { class: "note" }, "Then a recovery code lets them in for the first time."),
-      h("label", { class: "check" }, claims, "May pair boards"),
-      h("label", { class: "check" }, rules, "Administrator")],
+    title: t("act.addUser"), confirm: t("act.add"),
+    body: [field(t("word.name"), name), info.login.passwords ? field(t("word.password"), password)
+      : h("p.note", t("users.thenCode")),
+      h("label.check", claims, t("word.mayPair")),
+      h("label.check", rules, t("word.administrator"))],
     async submit() {
       const username = name.value.trim(), { passwords } = info.login;
       if (!passwords) password.value = nobodyKnows();
-      if (!username || !password.value) throw new Error("Type a name and a password.");
+      if (!username || !password.value) throw new Error(t("users.typeBoth"));
       await post("/users", {
         username, password: password.value, mayClaim: claims.checked,
         isAdministrator: rules.checked,
       });
-      say(`${username} is added.`);
+      say(t("users.added", { name: username }));
       done();
       // After this dialog has closed.
       if (!passwords) setTimeout(() => acts.makeRecoveryCode(username, false));

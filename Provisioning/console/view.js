@@ -2,6 +2,7 @@
 
 import { exactTime } from "./axes.js";
 import { button, h } from "./dom.js";
+import { t } from "./text.js";
 import { nowMs } from "./time.js";
 
 const hour = 3600000;
@@ -14,16 +15,18 @@ const shortest = 10000, longest = 32 * 24 * hour;
  */
 export function timeView(changed, isKept) {
   let length = hour, fixed = null, frozen = null, past = [];
-  const label = h("span", { class: "span", role: "status" });
-  const choices = ranges.map(([name, ms]) => button(name, () => show(ms), { "data-range": name }));
-  const now = button("Now", follow, { id: "to-now" });
-  const closer = button("+", () => scale(0.5), { "aria-label": "Zoom in", id: "zoom-in" });
-  const wider = button("−", () => scale(2), { "aria-label": "Zoom out", id: "zoom-out" });
-  const node = h("div", { class: "view" },
-    isKept && h("div", { class: "ranges", role: "group", "aria-label": "Range" }, choices),
-    h("div", { class: "moves", role: "group", "aria-label": "Time" },
-      button("‹", () => move(-0.5), { "aria-label": "Earlier", id: "earlier" }), label,
-      button("›", () => move(0.5), { "aria-label": "Later", id: "later" }), wider, closer, now));
+  const label = h("span.span", { role: "status" });
+  const choices = ranges.map(([name, ms]) => 
+    button(t(`view.${name}`), () => show(ms), { "data-range": name }));
+  const now = button(t("view.now"), follow, { id: "to-now" });
+  const closer = button("+", () => scale(0.5), { "aria-label": t("view.zoomIn"), id: "zoom-in" });
+  const wider = button("−", () => scale(2), { "aria-label": t("view.zoomOut"), id: "zoom-out" });
+  const node = h("div.view",
+    isKept && h("div.ranges", { role: "group", "aria-label": t("view.range") }, choices),
+    h("div.moves", { role: "group", "aria-label": t("view.time") },
+      button("‹", () => move(-0.5), { "aria-label": t("view.earlier"), id: "earlier" }), label,
+      button("›", () => move(0.5), { "aria-label": t("view.later"), id: "later" }),
+      wider, closer, now));
   const view = { node, held: null, span, zoom, back, hold, release, scale, tell };
 
   function span() {
@@ -85,10 +88,10 @@ export function timeView(changed, isKept) {
 
   /** Writes the span in words. */
   function tell() {
-    const [from, to] = span(), name = ranges.find(([, ms]) => ms === length)[0].toLowerCase();
+    const [from, to] = span(), [name] = ranges.find(([, ms]) => ms === length);
     const text = fixed
       ? [from, to].map(ms => exactTime(ms, (to - from) / 60, nowMs())).join(" – ")
-      : isKept ? `The last ${name}` : "Since this page was opened";
+      : t(isKept ? `view.last${name}` : "view.opened");
     if (label.textContent !== text) label.textContent = text;
     now.hidden = !fixed;
     choices.forEach((choice, i) =>

@@ -14,12 +14,19 @@ addEventListener("install", event => {
   event.waitUntil(keep());
 });
 
+/** Of the files with the page's texts, two letters each, only the one that `text.js` chooses. */
+function isWanted([path]) {
+  const text = one => page.files.some(([path]) => path === `console/${one.slice(0, 2)}.js`);
+  const language = navigator.languages.find(text)?.slice(0, 2) ?? "en";
+  return path === `console/${language}.js` || !/^console\/[a-z]{2}\.js$/.test(path);
+}
+
 /** Keeps all files of one version, or none. */
 async function keep() {
   const cache = await caches.open(here);
   try {
-    await cache.addAll(page.files.map(([path, integrity]) => new Request(new URL(path, root),
-      { integrity, cache: "no-cache", credentials: "omit" })));
+    await cache.addAll(page.files.filter(isWanted).map(([path, integrity]) =>
+      new Request(new URL(path, root), { integrity, cache: "no-cache", credentials: "omit" })));
   } catch (error) {
     await caches.delete(here);
     throw error;
