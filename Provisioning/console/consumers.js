@@ -5,7 +5,7 @@ import { ask } from "./dialog.js";
 import { button, choice, copy, empty, facts, field, h, pill, say } from "./dom.js";
 import { loader } from "./loader.js";
 import { list, t } from "./text.js";
-import { span, when } from "./time.js";
+import { inUnit, span, when } from "./time.js";
 
 export function consumersPage() {
   const place = h("div.grid", { "aria-busy": "true" },
@@ -64,7 +64,8 @@ function end(name, load) {
 const day = 86400;
 const ends = [
   { value: "", label: t("word.never") },
-  ...[1, 30, 365].map(days => ({ value: String(days * day), label: span(days * day) })),
+  { value: String(day), label: inUnit(1, "day") }, { value: String(30 * day), label: span(30 * day) },
+  { value: String(365 * day), label: inUnit(1, "year") },
 ];
 
 async function add(load) {

@@ -1,7 +1,7 @@
 // The page's texts, in the first language of the browser that there is a file for.
 
 // A file of two letters is a language: `worker.js` knows it by that.
-const languages = ["en"];
+const languages = ["en", "de", "es"];
 const wanted = navigator.languages.find(one => languages.includes(one.slice(0, 2))) ?? "en";
 const language = wanted.slice(0, 2);
 

@@ -31,7 +31,11 @@ function measure(seconds, up) {
 
 /** A span in one unit: `3 hours`. */
 export function span(seconds, up = 0) {
-  const [count, unit] = measure(seconds, up);
+  return inUnit(...measure(seconds, up));
+}
+
+/** `1 day`. */
+export function inUnit(count, unit) {
   return count.toLocaleString(locale, { style: "unit", unit, unitDisplay: "long" });
 }
 

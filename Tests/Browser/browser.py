@@ -25,11 +25,13 @@ _TALLEST = 3000
 class Browser:
     """Started when made; `close` must be called."""
 
-    def __init__(self, profile: Path, size: tuple[int, int] = PHONE, *arguments: str):
-        """`arguments` are more of chromium's own."""
+    def __init__(self, profile: Path, size: tuple[int, int] = PHONE, *arguments: str,
+                 language: str = ""):
+        """`arguments` are more of chromium's own. `language` is the person's, such as `de-DE`."""
         self.size = size
         self.driver = webdriver.Chrome(
-            options=_options(profile, *arguments), service=Service(_program("chromedriver")))
+            options=_options(profile, language, *arguments),
+            service=Service(_program("chromedriver")))
         self.driver.set_page_load_timeout(30)
         self.driver.set_script_timeout(60)
         self.faults: list[str] = []
@@ -224,17 +226,18 @@ def _program(name: str) -> str:
     return found
 
 
-def _options(profile: Path, *arguments: str) -> webdriver.ChromeOptions:
+def _options(profile: Path, language: str, *arguments: str) -> webdriver.ChromeOptions:
     options = webdriver.ChromeOptions()
     options.binary_location = _program("chromium")
     for argument in ("--headless=new", "--disable-dev-shm-usage", f"--user-data-dir={profile}",
                      "--hide-scrollbars", "--no-first-run", "--disable-background-networking",
-                     "--disable-component-update", "--lang=en-GB", *arguments):
+                     "--disable-component-update", f"--lang={language or 'en-GB'}", *arguments):
         options.add_argument(argument)
     if os.geteuid() == 0:
         options.add_argument("--no-sandbox")
     options.add_experimental_option("prefs", {
         "credentials_enable_service": False, "profile.password_manager_enabled": False,
-        "download.default_directory": str(profile / "downloads")})
+        "download.default_directory": str(profile / "downloads"),
+        **({"intl.accept_languages": language} if language else {})})
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     return options

@@ -43,8 +43,8 @@ def visit(house, tmp_path):
     """Makes visitors with browsers of their own, and holds their pages to account after."""
     made: list[Browser] = []
 
-    def make(size: tuple[int, int] = PHONE, profile: str = "") -> Visitor:
-        browser = Browser(tmp_path / (profile or f"profile-{len(made)}"), size)
+    def make(size: tuple[int, int] = PHONE, profile: str = "", language: str = "") -> Visitor:
+        browser = Browser(tmp_path / (profile or f"profile-{len(made)}"), size, language=language)
         browser.base = f"http://127.0.0.1:{house.http_port}"
         made.append(browser)
         return Visitor(house, browser)
