@@ -85,11 +85,16 @@ package protocol AuthorityFrontend: ParseObjects, IdentityFrontend, PasskeyFront
     /// `revoke`.
     @discardableResult
     func release(_ board: InstallationID, by caller: Caller) async throws(AuthorityError) -> Bool
-    /// The release of a board with its records, to delete them before `release`. Throws what
-    /// `release` would throw, and changes nothing.
-    func dataRelease(
+    /// The releases of a board and of those whose place it took, with their records, to delete
+    /// them before `release`. Throws what `release` would throw, and changes nothing.
+    func dataReleases(
         of board: InstallationID, by caller: Caller
-    ) async throws(AuthorityError) -> DataRelease
+    ) async throws(AuthorityError) -> [DataRelease]
+    /// Gives the place of `old` to `new`. The caller's own boards, or those of one owner for an
+    /// administrator. 119 if the new board has no active session.
+    func replace(
+        _ old: InstallationID, by new: InstallationID, lastArrived: Int64?, for caller: Caller
+    ) async throws(AuthorityError) -> BoardReplacement
     /// Those of these boards that the caller does not have now, at most `FormerBoard.limit`. A
     /// restricted session gets none.
     func formerBoards(

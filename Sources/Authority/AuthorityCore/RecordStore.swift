@@ -66,7 +66,8 @@ extension RecordStore {
 package protocol AuthorityTransaction: UserTable, SessionTable, BoardTable, ClaimTable,
     ReplyTable, JobTable, PersonLoginTable, AuditTable, AttemptTable, KeyTable, TimelineTable,
     InstallationTable, RoleTable, IdentityTable, ReportTable, GapTable, AlertTable,
-    ConsumerTable, NamedRequestTable, SensorTable, PasskeyTable, LoginRequestTable, PushTable {}
+    ConsumerTable, NamedRequestTable, SensorTable, PasskeyTable, LoginRequestTable, PushTable,
+    ReplacementTable {}
 
 package protocol UserTable {
     func user(_ id: UserID) throws(AuthorityError) -> UserRecord?

@@ -6,6 +6,7 @@ extension Refusal.Name {
     package static let claimUsed = Self("claim-used")
     package static let claimOpen = Self("claim-open")
     package static let claimOtherAuthority = Self("claim-other-authority")
+    package static let boardReplaced = Self("board-replaced")
     package static let boardHasAnotherKey = Self("board-has-another-key")
     package static let boardOwned = Self("board-owned")
     package static let mayNotClaim = Self("may-not-claim")

@@ -100,7 +100,7 @@ struct LifeCommandTests {
     func revokeNothing(line: String) async throws {
         try await Person.loggedIn { person in
             let seen = await person.types(line)
-            #expect(seen.contains("give either a session's id or --all-of USER"))
+            #expect(seen.contains("give a session, --label LABEL or --all-of USER"))
             #expect(seen.hasSuffix("[2]"))
             #expect(await person.console.frontend.calls.count == 1)
         }

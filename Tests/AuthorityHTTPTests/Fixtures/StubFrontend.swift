@@ -234,12 +234,23 @@ actor StubFrontend: AuthorityFrontend {
             labels: labels)
     }
 
-    func dataRelease(
+    func dataReleases(
         of board: InstallationID, by caller: Caller
-    ) async throws(AuthorityError) -> DataRelease {
+    ) async throws(AuthorityError) -> [DataRelease] {
         let known = try self.board(named: "greenhouse", board.description, of: "alice")
-        return DataRelease(
-            board: board, owner: known.owner.objectID, at: Timestamp(milliseconds: 1))
+        return [DataRelease(
+            board: board, owner: known.owner.objectID, at: Timestamp(milliseconds: 1))]
+    }
+
+    func replace(
+        _ old: InstallationID, by new: InstallationID, lastArrived: Int64?, for caller: Caller
+    ) async throws(AuthorityError) -> BoardReplacement {
+        try note("replace \(old) by \(new)")
+        return BoardReplacement(
+            replaced: ReplacedBoard(
+                installation: old, successor: new, deviceKey: [], replacedAt: caller.user.createdAt,
+                lost: LostMessages(count: 12, first: 41)),
+            isBrokerTold: isBrokerTold)
     }
 
     func release(_ board: InstallationID, by caller: Caller) async throws(AuthorityError) -> Bool {

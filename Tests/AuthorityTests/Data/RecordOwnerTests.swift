@@ -109,7 +109,8 @@ struct RecordOwnerTests {
         let early = try #require(try await owned(
             try record(of: board, at: house.clock.now), by: first.session, house))
         house.clock.advance(.seconds(10))
-        let release = try await house.authority.dataRelease(of: board.installation, by: ada)
+        let release = try #require(
+            try await house.authority.dataReleases(of: board.installation, by: ada).first)
         try await data.delete(release)
         #expect(try await data.keep([early]) == KeepCount(released: 1))
         try await house.authority.release(board.installation, by: ada)
@@ -137,8 +138,9 @@ struct RecordOwnerTests {
             let live = try await house.provisioned(board, by: ada)
             let record = try record(of: board, at: house.clock.now)
             records.append(try #require(try await owned(record, by: live.session, house)))
-            try await data.delete(
-                try await house.authority.dataRelease(of: board.installation, by: ada))
+            for release in try await house.authority.dataReleases(
+                of: board.installation, by: ada)
+            { try await data.delete(release) }
         }
         try await house.authority.release(goes.installation, by: ada)
         let now = house.clock.now

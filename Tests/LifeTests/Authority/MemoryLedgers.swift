@@ -73,6 +73,7 @@ extension MemoryTransaction {
     func insert(_ consumer: ConsumerRecord) throws(AuthorityError) -> Bool {
         throw refuse("no consumers")
     }
+    func setBoards(_ boards: [InstallationID], of consumer: ObjectID) {}
     func deleteConsumer(_ id: ObjectID) -> Bool { false }
 
     // Nobody looks at a list of boards.
@@ -140,4 +141,13 @@ extension MemoryTransaction {
     func keys() -> [KeyRecord] { tables.keys }
 
     func insert(_ key: KeyRecord) { tables.keys.insert(key, at: 0) }
+}
+
+// No board is replaced here.
+extension MemoryTransaction {
+    func replacement(of board: InstallationID) -> ReplacedBoard? { nil }
+    func isReplaced(deviceKey: [UInt8]) -> Bool { false }
+    func replaced(by board: InstallationID) -> [ReplacedBoard] { [] }
+    func insert(_ replaced: ReplacedBoard) {}
+    func moveTimeline(from board: InstallationID, to successor: InstallationID) {}
 }

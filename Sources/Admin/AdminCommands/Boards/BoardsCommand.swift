@@ -6,10 +6,10 @@ import Wire
 struct BoardsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "boards",
-        abstract: "List boards and their open claims; show, label, rename, renew or release one.",
+        abstract: "List boards and open claims; show, label, rename, renew, replace, release.",
         subcommands: [
-            List.self, Show.self, Rename.self, Label.self, Renew.self, Release.self, Claims.self,
-            EndClaim.self, ForgetRevocation.self, Former.self, DeleteData.self,
+            List.self, Show.self, Rename.self, Label.self, Renew.self, Replace.self, Release.self,
+            Claims.self, EndClaim.self, ForgetRevocation.self, Former.self, DeleteData.self,
         ], defaultSubcommand: List.self)
 
     static let boardHelp = ArgumentHelp(

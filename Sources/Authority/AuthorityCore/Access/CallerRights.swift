@@ -6,7 +6,7 @@ package import Sessions
 enum CallKind: CaseIterable, Sendable {
     case logout, upgrade
     case claim, claimState, openClaims, everyOpenClaim, endClaim, forgetRevocation
-    case ownBoards, everyBoard, board, rename, renew, release, explain, deleteData
+    case ownBoards, everyBoard, board, rename, renew, release, replace, explain, deleteData
     case ownSessions, everySession, session, revoke, makeSession, update, extend, changeScope
     case revokeAll
     case users, addUser, changeProfile, changeUser, audit
@@ -23,8 +23,8 @@ enum CallKind: CaseIterable, Sendable {
     /// The protected class that the request writes. Nil if it writes none.
     var writtenClass: ClassName? {
         switch self {
-        case .logout, .upgrade, .claim, .endClaim, .forgetRevocation, .renew, .release, .revoke,
-            .makeSession, .update, .extend, .changeScope, .revokeAll, .allowLogin: .session
+        case .logout, .upgrade, .claim, .endClaim, .forgetRevocation, .renew, .release, .replace,
+            .revoke, .makeSession, .update, .extend, .changeScope, .revokeAll, .allowLogin: .session
         case .addUser, .changeProfile, .changeUser, .link, .unlink, .beginPasskey, .addPasskey,
             .renamePasskey, .removePasskey, .makeRecoveryCode: .user
         case .makeRole, .writeRole: .role
@@ -120,9 +120,9 @@ struct CallerRights: Equatable, Sendable {
             .addPasskey, .renamePasskey, .removePasskey, .makeRecoveryCode, .readLoginRequest,
             .allowLogin, .denyLogin, .ownPush, .push: false
         case .everyOpenClaim, .endClaim, .forgetRevocation, .everyBoard, .board, .rename,
-            .explain, .renew, .release, .everySession, .session, .revoke, .update, .extend,
-            .changeScope, .revokeAll, .users, .addUser, .changeProfile, .changeUser, .audit,
-            .installation, .everyInstallation, .readRoles, .makeRole, .writeRole, .everyAlert,
+            .explain, .renew, .release, .replace, .everySession, .session, .revoke, .update,
+            .extend, .changeScope, .revokeAll, .users, .addUser, .changeProfile, .changeUser,
+            .audit, .installation, .everyInstallation, .readRoles, .makeRole, .writeRole, .everyAlert,
             .testAlerts: true
         }
     }

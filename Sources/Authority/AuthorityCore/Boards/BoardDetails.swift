@@ -5,10 +5,13 @@ import Wire
 package struct BoardDetail: Equatable, Sendable {
     package let board: Board
     package let openClaim: Claim?
+    /// The boards whose place it took, the oldest first.
+    package let replaced: [ReplacedBoard]
 
-    package init(board: Board, openClaim: Claim?) {
+    package init(board: Board, openClaim: Claim?, replaced: [ReplacedBoard] = []) {
         self.board = board
         self.openClaim = openClaim
+        self.replaced = replaced
     }
 }
 
@@ -45,7 +48,8 @@ extension Authority {
             }
             return BoardDetail(
                 board: board,
-                openClaim: try act.transaction.openClaim(on: id)?.view(at: act.now))
+                openClaim: try act.transaction.openClaim(on: id)?.view(at: act.now),
+                replaced: try act.transaction.replaced(by: id))
         }
     }
 }

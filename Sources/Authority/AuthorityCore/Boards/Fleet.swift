@@ -95,11 +95,13 @@ extension Authority {
         return await runJobs(of: board)
     }
 
-    package func dataRelease(
+    package func dataReleases(
         of board: InstallationID, by caller: Caller
-    ) async throws(AuthorityError) -> DataRelease {
+    ) async throws(AuthorityError) -> [DataRelease] {
         try await look(.release, by: caller) { act throws(AuthorityError) in
-            DataRelease(board: board, owner: try act.releasable(board).owner, at: act.now)
+            let owner = try act.releasable(board).owner
+            let replaced = try act.transaction.replaced(by: board).map(\.installation)
+            return ([board] + replaced).map { DataRelease(board: $0, owner: owner, at: act.now) }
         }
     }
 

@@ -9,6 +9,8 @@ package enum TimelineEvent: String, Sendable, CaseIterable {
     case revoked, expired
     case signedOut = "signed-out"
     case reuse, replaced, released, rejected
+    /// The board took the place of another one.
+    case tookPlace = "took-place"
 
     /// The event for the reason why a session ended.
     init(end reason: String) {

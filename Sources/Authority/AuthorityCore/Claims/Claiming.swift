@@ -78,6 +78,14 @@ extension Authority {
                 "this claim URL was used; make a new one with `postern-agent pair --new`",
                 name: .claimUsed))
         }
+        guard try transaction.replacement(of: url.installation) == nil,
+            try !transaction.isReplaced(deviceKey: url.deviceKey)
+        else {
+            throw .refused(Refusal(
+                .forbidden, "another board took the place of this one, so its key is refused; to "
+                    + "use this machine again, empty the agent's state folder and pair it",
+                name: .boardReplaced))
+        }
         try act.mayClaim(url.installation)
         if let board = try transaction.board(url.installation), !board.released,
             board.deviceKey != url.deviceKey

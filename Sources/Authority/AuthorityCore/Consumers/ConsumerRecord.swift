@@ -70,6 +70,7 @@ package protocol ConsumerTable {
     func consumers(endedBy time: Timestamp, limit: Int) throws(AuthorityError) -> [ConsumerRecord]
     /// Returns false if the user has a consumer with this name.
     func insert(_ consumer: ConsumerRecord) throws(AuthorityError) -> Bool
+    func setBoards(_ boards: [InstallationID], of consumer: ObjectID) throws(AuthorityError)
     /// Returns false if there was none.
     func deleteConsumer(_ id: ObjectID) throws(AuthorityError) -> Bool
 }

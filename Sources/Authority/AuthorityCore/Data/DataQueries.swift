@@ -79,7 +79,7 @@ package struct ObjectPage: Sendable {
 /// A read of the numbers of one field, downsampled in the store.
 package struct SeriesQuery: Sendable {
     package let owner: UserID
-    package let board: InstallationID
+    package var board: InstallationID
     package let className: ClassName
     /// The object that updates name; nil for creates.
     package var record: RecordID?

@@ -17,7 +17,13 @@ package struct FormerBoard: Equatable, Sendable {
 extension Act {
     /// Nil if the caller has the board now. A board that does not exist is like one of somebody
     /// else, so an answer tells nothing about it.
+    ///
+    /// The records of a replaced board are among those of the board that has its place.
     fileprivate func former(_ id: InstallationID) throws(AuthorityError) -> FormerBoard? {
+        if let replaced = try transaction.replacement(of: id),
+            let successor = try transaction.board(replaced.successor), !successor.released,
+            successor.owner == user.objectID
+        { return nil }
         guard let record = try transaction.board(id), record.owner == user.objectID else {
             return FormerBoard(installation: id, name: nil)
         }
@@ -52,7 +58,8 @@ extension Authority {
         try await act(.deleteData, by: caller) { act throws(AuthorityError) in
             guard let former = try act.former(board) else {
                 throw .refuse(
-                    .forbidden, "you have this board; its data is deleted when you release it")
+                    .forbidden, "you have this board, or the one that took its place; its data is "
+                        + "deleted when you release it")
             }
             try audit(
                 "data.deleted", act.user.username, board, nil, former.name ?? "",

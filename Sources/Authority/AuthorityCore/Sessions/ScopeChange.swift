@@ -8,25 +8,38 @@ extension Authority {
     ) async throws(AuthorityError) -> SessionView {
         try await act(.changeScope, by: caller) { act throws(AuthorityError) in
             var record = try act.living(id)
-            guard let board = record.board, let key = record.deviceKey else {
+            guard record.board != nil, record.deviceKey != nil else {
                 throw .refuse(.forbidden, "only a session on a board has a scope")
             }
             let old = try record.scope?.document()
-            guard old != scope else { return try view(of: record, act.transaction, at: act.now) }
-            record.scope = try accepted(scope, by: act.user)
-            let id = try newMessageID()
-            record.scopeNotice = ScopeNotice(
-                id: id, payload: try sealedUpdate(
-                    of: record, as: id, to: RecipientKey(board: board, key: key),
-                    act.transaction, at: act.now))
-            try act.transaction.save(record, at: act.now)
-            try act.audit("session.scope", of: record, "changed; waiting for the board")
-            try note(
-                .updated, of: record, "scope, by \(act.user.username)", act.transaction,
-                at: act.now)
-            try addScopeJobs(of: record, on: board, before: old, act)
+            if old != scope {
+                record = try change(record, to: try accepted(scope, by: act.user), act)
+            }
             return try view(of: record, act.transaction, at: act.now)
         }
+    }
+
+    /// Stores an accepted scope of a living session, and tells its board.
+    @discardableResult
+    func change(
+        _ found: SessionRecord, to scope: ScopeText, _ act: Act
+    ) throws(AuthorityError) -> SessionRecord {
+        guard let board = found.board, let key = found.deviceKey else {
+            throw .refuse(.forbidden, "only a session on a board has a scope")
+        }
+        var record = found
+        let id = try newMessageID()
+        record.scope = scope
+        record.scopeNotice = ScopeNotice(
+            id: id, payload: try sealedUpdate(
+                of: record, as: id, to: RecipientKey(board: board, key: key),
+                act.transaction, at: act.now))
+        try act.transaction.save(record, at: act.now)
+        try act.audit("session.scope", of: record, "changed; waiting for the board")
+        try note(
+            .updated, of: record, "scope, by \(act.user.username)", act.transaction, at: act.now)
+        try addScopeJobs(of: record, on: board, before: try found.scope?.document(), act)
+        return record
     }
 
     /// Adds the jobs that bring a changed scope to the board and its `topics` into the role. A

@@ -18,7 +18,7 @@ struct BoardRoutes: Sendable {
             HTTPRoute(.get, "/boards/:iid/timeline", .session(timeline)),
             HTTPRoute(.get, "/boards/:iid/live", .session(liveData)),
             HTTPRoute(.get, "/live", .session(charts)),
-        ]
+        ] + ReplacementRoute(frontend: frontend, data: data).routes
     }
 
     private func boards(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
@@ -74,7 +74,9 @@ struct BoardRoutes: Sendable {
     private func release(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
         let id = try id(in: call)
         if try !call.flag("keepData"), let data {
-            try await data.delete(try await frontend.dataRelease(of: id, by: caller))
+            for release in try await frontend.dataReleases(of: id, by: caller) {
+                try await data.delete(release)
+            }
         }
         return Answer(isBrokerTold: try await frontend.release(id, by: caller))
     }

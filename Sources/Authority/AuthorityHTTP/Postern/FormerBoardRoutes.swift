@@ -59,7 +59,8 @@ struct FormerBoardRoutes: Sendable {
     private func series(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
         let read = try SeriesRead(call)
         let (board, data) = try await former(in: call, by: caller)
-        return try await read.answer(board.installation, caller.user.objectID, from: data)
+        return try await read.answer(
+            Lineage(owner: caller.user.objectID, boards: [board.installation]), from: data)
     }
 
     private func former(

@@ -69,7 +69,8 @@ extension BoardDetail {
     /// The members that the route of a single board adds.
     var extraForm: [String: JSONValue] {
         board.rulesForm.merging([
-            "openClaim": openClaim.map { .object($0.form) } ?? .null
+            "openClaim": openClaim.map { .object($0.form) } ?? .null,
+            "replaces": .array(replaced.map { .object($0.form) }),
         ]) { $1 }
     }
 }

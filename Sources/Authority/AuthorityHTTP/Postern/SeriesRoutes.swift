@@ -24,9 +24,9 @@ struct SeriesRoutes: Sendable {
     private func newest(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
         let board = try await board(in: call, by: caller)
         let values = if let data {
-            try await data.newest(of: board.installation, owner: board.owner.objectID)
+            try await data.newest(of: board.lineage)
         } else {
-            live?.live(of: board.installation).newest ?? []
+            live?.live(of: board.board.installation).newest ?? []
         }
         return Answer(newest: values, isKept: data != nil)
     }
@@ -37,14 +37,16 @@ struct SeriesRoutes: Sendable {
         guard let data else {
             throw .refused(Refusal(.notFound, "This authority keeps no data: [data] keep is 0."))
         }
-        return try await read.answer(board.installation, board.owner.objectID, from: data)
+        return try await read.answer(board.lineage, from: data)
     }
 
-    private func board(in call: Call, by caller: Caller) async throws(AuthorityError) -> Board {
+    private func board(
+        in call: Call, by caller: Caller
+    ) async throws(AuthorityError) -> BoardDetail {
         let id = try call.parameter("iid", InstallationID.init)
-        let board = try await frontend.board(id, by: caller).board
-        live?.keepToOwner(of: board)
-        return board
+        let detail = try await frontend.board(id, by: caller)
+        live?.keepToOwner(of: detail.board)
+        return detail
     }
 }
 
@@ -82,12 +84,13 @@ struct SeriesRead: Sendable {
     }
 
     func answer(
-        _ board: InstallationID, _ owner: UserID, from data: any DataStore
+        _ lineage: Lineage, from data: any DataStore
     ) async throws(AuthorityError) -> Answer {
         let step = BucketWidth(of: until - since, atMost: points)
-        let buckets = try await data.series(SeriesQuery(
-            owner: owner, board: board, className: className, record: record, field: field,
-            since: since, until: until, step: step.duration))
+        let query = SeriesQuery(
+            owner: lineage.owner, board: lineage.boards[0], className: className, record: record,
+            field: field, since: since, until: until, step: step.duration)
+        let buckets = try await data.series(query, of: lineage)
         return Answer(buckets.columns(since: since, step: step))
     }
 

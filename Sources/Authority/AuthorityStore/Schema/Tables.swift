@@ -164,6 +164,18 @@ extension Schema {
                 .on("name_key, id", "boards_by_name"),
                 .on("owner, labels", "labels_of_owner", where: "labels <> ''"),
             ], fillFactor: 70),
+        // Boards whose place another board took. They stay for ever, because their keys must stay
+        // refused.
+        Table(
+            name: "replacements",
+            columns: [
+                .text("installation_id"), .text("successor"), .bytes("device_key"),
+                .integer("replaced_at"), .integer("lost_count").optional,
+                .integer("lost_first").optional,
+            ], key: ["installation_id"],
+            indexes: [
+                .on("successor", "replaced_boards"), .on("device_key", "replaced_keys"),
+            ]),
         Table(
             name: "statuses", columns: [.text("installation_id"), .text("status")],
             key: ["installation_id"], fillFactor: 70),

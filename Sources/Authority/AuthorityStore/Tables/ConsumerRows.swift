@@ -43,6 +43,12 @@ extension StoreTransaction {
              try wrapping.wrap(consumer.password, place: place(ofConsumer: consumer.id))]) == 1
     }
 
+    func setBoards(_ boards: [InstallationID], of consumer: ObjectID) throws(AuthorityError) {
+        try run(
+            "UPDATE consumers SET boards = ? WHERE id = ?",
+            [Self.list(boards), consumer.description])
+    }
+
     func deleteConsumer(_ id: ObjectID) throws(AuthorityError) -> Bool {
         try change("DELETE FROM consumers WHERE id = ?", [id.description]) == 1
     }

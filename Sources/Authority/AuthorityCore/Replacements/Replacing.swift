@@ -1,0 +1,119 @@
+package import Sessions
+import Wire
+
+/// Replaces a board that died by another one. The new board must be paired before.
+extension Authority {
+    /// Gives the place of `old` to `new`: name, scope, labels, timeline, and the consumers that
+    /// name it. Its records stay where they are, and reads of `new` find them: see `lineage`. The
+    /// session of `old` ends and its login is cut at once, without a farewell: nobody knows who has
+    /// its card. Its id and its key are refused from then on.
+    ///
+    /// `lastArrived` is the number of the newest record of `old` that is kept.
+    ///
+    /// Both boards must have one owner: the caller, or any user for an administrator.
+    package func replace(
+        _ old: InstallationID, by new: InstallationID, lastArrived: Int64?, for caller: Caller
+    ) async throws(AuthorityError) -> BoardReplacement {
+        let replaced = try await act(.replace, by: caller) { act throws(AuthorityError) in
+            let (dead, fresh) = (try act.releasable(old), try act.releasable(new))
+            guard old != new else {
+                throw .refuse(.validation, "a board cannot replace itself")
+            }
+            guard dead.owner == fresh.owner else {
+                throw .refuse(.forbidden, "the two boards have different owners")
+            }
+            guard let session = try act.transaction.activeSession(on: new),
+                session.isLive(at: act.now, under: rules.lifetimes)
+            else {
+                throw .refuse(.forbidden, "the new board has no active session; pair it first")
+            }
+            let lost = try act.transaction.report(of: old).flatMap { told in
+                LostMessages(told.report, lastArrived: lastArrived)
+            }
+            try hand(over: dead, to: fresh, session, act)
+            try retire(dead, act)
+            let replaced = ReplacedBoard(
+                installation: old, successor: new, deviceKey: dead.deviceKey,
+                replacedAt: act.now, lost: lost)
+            try act.transaction.insert(replaced)
+            try moveConsumers(of: dead.owner, from: old, to: new, act.transaction)
+            let words = "\(dead.name) (\(old))" + (lost.map { "; \($0.words)" } ?? "")
+            try note(.tookPlace, on: new, session.id, words, act.transaction, at: act.now)
+            for board in [old, new] {
+                try audit(
+                    "board.replaced", act.user.username, board, nil, "\(old) by \(new)",
+                    act.transaction, at: act.now)
+            }
+            return replaced
+        }
+        let isTold = await runJobs(of: old)
+        let isNewTold = await runJobs(of: new)
+        return BoardReplacement(replaced: replaced, isBrokerTold: isTold && isNewTold)
+    }
+
+    private func hand(
+        over dead: BoardRecord, to fresh: BoardRecord, _ session: SessionRecord, _ act: Act
+    ) throws(AuthorityError) {
+        var record = fresh
+        (record.name, record.labels) = (dead.name, dead.labels)
+        // The owner may read what the old board sent.
+        record.ownedSince = min(dead.ownedSince, fresh.ownedSince)
+        try act.transaction.save(record)
+        try act.transaction.moveTimeline(from: dead.installation, to: fresh.installation)
+        var before = try act.transaction.activeSession(on: dead.installation)
+        if before == nil { before = try act.transaction.lastEnded(on: dead.installation) }
+        guard let before, before.scope != session.scope else { return }
+        try change(session, to: before.scope ?? .everything, act)
+    }
+
+    /// Ends all that lets the replaced board in.
+    private func retire(_ dead: BoardRecord, _ act: Act) throws(AuthorityError) {
+        let (board, transaction) = (dead.installation, act.transaction)
+        var record = dead
+        record.released = true
+        record.labels = []
+        try transaction.save(record)
+        try transaction.forgetReport(of: board)
+        if let open = try transaction.openClaim(on: board) {
+            try close(
+                open, as: .cancelled, detail: "", actor: act.user.username, transaction,
+                at: act.now)
+        }
+        if let active = try transaction.activeSession(on: board) {
+            try end(
+                active, reason: UnavailableReason.revoked.rawValue, actor: act.user.username,
+                endNotice: nil, transaction, at: act.now)
+        }
+        try forgetFarewells(on: board, transaction, at: act.now)
+        try addBrokerJobs(board, transaction, at: act.now)
+        try addReaderJobs(of: dead.owner, on: board, lost: true, transaction)
+    }
+
+    private func moveConsumers(
+        of user: UserID, from old: InstallationID, to new: InstallationID,
+        _ transaction: any AuthorityTransaction
+    ) throws(AuthorityError) {
+        for consumer in try transaction.consumers(of: user) {
+            guard let boards = consumer.boards, boards.contains(old) else { continue }
+            let moved = boards.filter { $0 != old && $0 != new } + [new]
+            try transaction.setBoards(moved, of: consumer.id)
+            try transaction.add(.reader(consumer.reader, mayDoLess: true))
+        }
+    }
+}
+
+/// What a replacement came to.
+package struct BoardReplacement: Sendable {
+    package let replaced: ReplacedBoard
+    /// Whether the broker has cut the old board's login already.
+    package let isBrokerTold: Bool
+
+    package init(replaced: ReplacedBoard, isBrokerTold: Bool) {
+        (self.replaced, self.isBrokerTold) = (replaced, isBrokerTold)
+    }
+}
+
+extension ScopeText {
+    /// Everything that the contract leaves to a restricted session.
+    static let everything = ScopeText("{\"default\":\"allow\",\"rules\":[]}")
+}
