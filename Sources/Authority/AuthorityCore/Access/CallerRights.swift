@@ -122,8 +122,8 @@ struct CallerRights: Equatable, Sendable {
         case .everyOpenClaim, .endClaim, .forgetRevocation, .everyBoard, .board, .rename,
             .explain, .renew, .release, .replace, .everySession, .session, .revoke, .update,
             .extend, .changeScope, .revokeAll, .users, .addUser, .changeProfile, .changeUser,
-            .audit, .installation, .everyInstallation, .readRoles, .makeRole, .writeRole, .everyAlert,
-            .testAlerts: true
+            .audit, .installation, .everyInstallation, .readRoles, .makeRole, .writeRole,
+            .everyAlert, .testAlerts: true
         }
     }
 
