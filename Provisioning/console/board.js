@@ -8,6 +8,7 @@ import { button, empty, facts, failure, fill, h, icon, pill, renew } from "./dom
 import { explainForm } from "./explain.js";
 import { bringUp, noMinutes, putMinute } from "./live.js";
 import { readings } from "./readings.js";
+import { replaceBoard } from "./replace.js";
 import { labelBoards } from "./several.js";
 import { phrase, t } from "./text.js";
 import { nowMs, when } from "./time.js";
@@ -107,6 +108,8 @@ export function boardPage(id, go) {
         h("div.actions",
           board.sessionState === "active" && button(t("act.signOut"),
             () => acts.signOutBoard(board, load), { id: "sign-out", class: "danger" }),
+          button(t("replace.button"), () => replaceBoard(board, by => go(`#/boards/${by}`)),
+            { id: "replace", class: "danger" }),
           button(t("act.release"), () => acts.releaseBoard(board, () => go("#/boards")),
             { id: "release", class: "danger" }))),
     ];

@@ -140,6 +140,17 @@ origin: {
   by: "{made} über {provider}",
 },
 
+replace: {
+  button: "Ersetzen",
+  title: "{name} ersetzen?",
+  confirm: "Ersetzen",
+  text: "Ein anderes Board nimmt seinen Platz ein: Name, Labels, Regeln und Messwerte gehen dort weiter. Die Sitzung dieses Boards endet, und sein Schlüssel wird für immer abgelehnt.",
+  by: "Das neue Board",
+  none: "Zuerst das neue Board koppeln. Keines der anderen Boards hat eine Sitzung.",
+  done: "{name} geht mit dem neuen Board weiter.",
+  lost: { one: "Ersetzt. {n} Nachricht, die auf dem alten Board wartete, ist verloren.", other: "Ersetzt. {n} Nachrichten, die auf dem alten Board warteten, sind verloren." },
+},
+
 story: {
   made: "Sitzung erstellt",
   accepted: "Sitzung vom Board angenommen",
@@ -458,7 +469,7 @@ board: {
   state: "Zustand",
   timeline: "Zeitleiste",
   unknown: "Dieses Board gibt es nicht, oder es gehört jemand anderem.",
-  ends2: "Abmelden oder freigeben",
+  ends2: "Abmelden, ersetzen oder freigeben",
   nothing: "Noch nichts",
   nothingText: "Hier erscheinen die Ereignisse der Sitzung des Boards.",
   offlineSince: "Offline gegangen",

@@ -140,6 +140,17 @@ origin: {
   by: "{made} by {provider}",
 },
 
+replace: {
+  button: "Replace",
+  title: "Replace {name}?",
+  confirm: "Replace",
+  text: "Another board takes its place: name, labels, rules and readings go on there. This board's session ends, and its key is refused for ever.",
+  by: "The new board",
+  none: "Pair the new board first. None of your other boards has a session.",
+  done: "{name} goes on with the new board.",
+  lost: { one: "Replaced. {n} message that waited on the old board is lost.", other: "Replaced. {n} messages that waited on the old board are lost." },
+},
+
 story: {
   made: "Session made",
   accepted: "Session accepted by the board",
@@ -458,7 +469,7 @@ board: {
   state: "State",
   timeline: "Timeline",
   unknown: "There is no such board, or it is not yours.",
-  ends2: "Sign out or release",
+  ends2: "Sign out, replace or release",
   nothing: "Nothing yet",
   nothingText: "The events of the board's session appear here.",
   offlineSince: "Offline since",

@@ -140,6 +140,17 @@ origin: {
   by: "{made} por {provider}",
 },
 
+replace: {
+  button: "Sustituir",
+  title: "¿Sustituir {name}?",
+  confirm: "Sustituir",
+  text: "Otra placa ocupa su lugar: el nombre, las etiquetas, las reglas y las lecturas siguen allí. La sesión de esta placa termina y su clave se rechaza para siempre.",
+  by: "La placa nueva",
+  none: "Primero hay que vincular la placa nueva. Ninguna otra placa tiene sesión.",
+  done: "{name} sigue con la placa nueva.",
+  lost: { one: "Sustituida. Se pierde {n} mensaje que esperaba en la placa antigua.", other: "Sustituida. Se pierden {n} mensajes que esperaban en la placa antigua." },
+},
+
 story: {
   made: "Sesión creada",
   accepted: "Sesión aceptada por la placa",
@@ -458,7 +469,7 @@ board: {
   state: "Estado",
   timeline: "Cronología",
   unknown: "Esa placa no existe o es de otra persona.",
-  ends2: "Cerrar sesión o liberar",
+  ends2: "Cerrar sesión, sustituir o liberar",
   nothing: "Aún nada",
   nothingText: "Aquí aparecen los eventos de la sesión de la placa.",
   offlineSince: "Se desconectó",
