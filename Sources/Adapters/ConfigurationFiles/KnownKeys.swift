@@ -59,7 +59,7 @@ extension KnownKeys {
         session.offline session.spread
         session.permissions.find session.permissions.get session.permissions.create
         session.permissions.update session.permissions.delete session.permissions.addField
-        data.keep data.max_bytes home_assistant.discovery home_assistant.prefix
+        data.keep data.max_bytes commands.rate home_assistant.discovery home_assistant.prefix
         claim.expires users.sign_up console.live tls.own tls.hosts metrics.listen
         login.passwords login.*.issuer login.*.audience login.*.keys login.*.sign_up
         login.*.client_id login.*.client_secret_file login.*.title

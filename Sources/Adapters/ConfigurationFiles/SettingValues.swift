@@ -92,6 +92,14 @@ enum SettingValue {
         return choice
     }
 
+    static func rate(_ text: String) throws(SettingFault) -> Rate {
+        do throws(GrammarError) {
+            return try Rate(text)
+        } catch {
+            throw SettingFault(error.text)
+        }
+    }
+
     /// A duration that is not zero.
     static func span(_ text: String) throws(SettingFault) -> Duration {
         do throws(DurationText.Invalid) {

@@ -75,8 +75,8 @@ struct PosternCommand: AsyncParsableCommand {
         subcommands: [
             LoginCommand.self, LogoutCommand.self, WhoamiCommand.self, PasswdCommand.self,
             ClaimCommand.self, BoardsCommand.self, SessionsCommand.self, UsersCommand.self,
-            ConsumersCommand.self, AlertsCommand.self, AuditCommand.self, WatchCommand.self,
-            ExportCommand.self, SimulateCommand.self, PersonDoctorCommand.self,
+            SendCommand.self, ConsumersCommand.self, AlertsCommand.self, AuditCommand.self,
+            WatchCommand.self, ExportCommand.self, SimulateCommand.self, PersonDoctorCommand.self,
         ])
 
     static let release = "0.1.0"

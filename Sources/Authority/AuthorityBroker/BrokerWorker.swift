@@ -201,10 +201,24 @@ package final class BrokerWorker: JobWorker {
             try await link.publish(OutgoingMessage(
                 topic: ContractTopic.inbox(board).text(under: root), payload: payload,
                 properties: MessageProperties(messageExpiry: expiry)))
+        case .commands(let board):
+            try await send(authority.commandsToSend(to: board), to: board)
         case .reader(let reader, let mayDoLess):
             return try await update(reader, mayDoLess: mayDoLess)
         }
         return false
+    }
+
+    private func send(
+        _ commands: [OutgoingCommand], to board: InstallationID
+    ) async throws(AuthorityError) {
+        for command in commands {
+            guard let expiry = authority.secondsLeft(command.until) else { continue }
+            try await link.publish(OutgoingMessage(
+                topic: ContractTopic.inbox(board).text(under: root), payload: command.payload,
+                properties: MessageProperties(messageExpiry: expiry)))
+        }
+        try await authority.note(sent: Set(commands.map(\.id)), to: board)
     }
 
     private func login(

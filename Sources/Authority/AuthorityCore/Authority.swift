@@ -1,3 +1,4 @@
+package import Gate
 package import Sessions
 package import Wire
 
@@ -107,6 +108,8 @@ package struct AuthorityRules: Sendable {
     package var spread: @Sendable () -> Duration? = { nil }
     /// Whether people may log in and confirm with passwords.
     package var takesPasswords = true
+    /// How many commands one board may get.
+    package var commandRate = Rate(60, per: .minute)
     /// Where the boards' sensors are announced to Home Assistant. Nil: nowhere.
     package var discovery: TopicRoot?
 

@@ -56,8 +56,8 @@ struct Housekeeping: Sendable {
     /// If other services share the store, they do their own jobs. A job that is still there at the
     /// next look is done here: a command has no worker, and a service may have died.
     ///
-    /// It also ends consumers at their time, and reloads the signing keys every 10 s, so that
-    /// expired keys are no longer published.
+    /// It also ends consumers and boards' commands at their time, and sends such commands again. It
+    /// reloads the signing keys every 10 s, so that expired keys are no longer published.
     func watch() async {
         var lastReload = ContinuousClock.now
         var seen = firstVersion
@@ -73,7 +73,10 @@ struct Housekeeping: Sendable {
                     logger.error("the database is available again")
                 }
                 if store.isShared { try await clock.follow() }
-                if clock.maySweep { try await authority.endDueConsumers() }
+                if clock.maySweep {
+                    try await authority.endDueConsumers()
+                    try await authority.tendCommands()
+                }
                 if seen != version || !standing.isEmpty { try await wake(&standing) }
                 if seen != version || ContinuousClock.now - lastReload > Self.round {
                     if try await authority.reloadSigningKeys() {

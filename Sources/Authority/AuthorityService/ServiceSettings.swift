@@ -141,6 +141,7 @@ extension ServiceSettings {
                     })
             })
         rules.takesPasswords = settings.takesPasswords
+        rules.commandRate = settings.commandRate
         rules.discovery = settings.sensorDiscovery.isOn ? discoveryPrefix : nil
         for login in settings.logins { keySets[login.name] = login.keys }
         loginButtons = settings.logins.compactMap(ProviderSource.init)

@@ -69,6 +69,14 @@ actor StubFrontend: AuthorityFrontend {
     func haveLiveSessions(_ count: Int) { liveSessions = count }
     func useBroker(_ uri: String) { brokerURI = uri }
 
+    /// What becomes of every command.
+    var commandState = CommandRecord.State.answered
+    var isCommandDelivered = false
+
+    func endCommands(as state: CommandRecord.State, delivered: Bool = false) {
+        (commandState, isCommandDelivered) = (state, delivered)
+    }
+
     private var spent: [NamedRequest] = []
 
     /// Spends an id before its effect, which is enough to see that a route asks for it.

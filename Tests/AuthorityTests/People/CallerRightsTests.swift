@@ -313,7 +313,7 @@ struct RestrictedCallerTests {
             case .everyInstallation:
                 #expect(isRefused)
             case .ownBoards, .board, .claimState, .openClaims, .identities, .explain,
-                .ownAlerts:
+                .ownAlerts, .commands:
                 #expect(verdict == (restricted ? .nothing : .allowed))
             case .claim, .renew:
                 #expect(isRefused == (restricted || !(mayClaim || administrator)))

@@ -134,6 +134,16 @@ extension World {
             published(
                 .init(topic: ContractTopic.inbox(board).text(under: .standard), payload: payload),
                 retain: false)
+        case .commands(let board):
+            let due = try await authority.commandsToSend(to: board)
+            for command in due {
+                published(
+                    .init(
+                        topic: ContractTopic.inbox(board).text(under: .standard),
+                        payload: command.payload),
+                    retain: false)
+            }
+            try await authority.note(sent: Set(due.map(\.id)), to: board)
         case .reader:
             break
         }
@@ -170,6 +180,7 @@ extension BrokerJob {
         case .login(_, let password): password ? "login with password" : "login"
         case .inbox: "inbox"
         case .say: "say"
+        case .commands: "commands"
         case .reader: "reader"
         }
     }

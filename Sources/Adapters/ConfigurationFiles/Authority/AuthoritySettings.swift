@@ -1,3 +1,4 @@
+package import Gate
 package import Sessions
 package import Wire
 
@@ -29,6 +30,8 @@ package struct AuthoritySettings: Equatable, Sendable {
     package var showsLiveData: Bool
     package var data: KeptData
     package var sensorDiscovery: SensorDiscovery
+    /// How many commands one board may get; `[commands] rate`.
+    package var commandRate: Rate
     /// The actions that Parse's own routes may do with `_Session`.
     package var sessionPermissions: ClassPermissions
     /// Whether people may log in with passwords; `[login] passwords`.
@@ -152,6 +155,8 @@ package struct AuthoritySettings: Equatable, Sendable {
             data: data,
             sensorDiscovery: try SensorDiscovery(
                 root.section("home_assistant"), beside: topicRoot, data),
+            commandRate: try root.section("commands").value("rate", SettingValue.rate)
+                ?? Rate(60, per: .minute),
             sessionPermissions: try ClassPermissions(session.section("permissions")),
             takesPasswords: try root.section("login").flag(Login.passwords) ?? true,
             logins: try Login.all(root.section("login"), signUp: signUp == .open),

@@ -19,6 +19,7 @@ enum CallKind: CaseIterable, Sendable {
     case readLoginRequest, allowLogin, denyLogin
     case ownAlerts, everyAlert, testAlerts
     case ownPush, push
+    case sendCommand, commands
 
     /// The protected class that the request writes. Nil if it writes none.
     var writtenClass: ClassName? {
@@ -33,7 +34,7 @@ enum CallKind: CaseIterable, Sendable {
             .explain, .deleteData, .ownSessions, .everySession, .session, .users, .audit,
             .brokerLogin, .consumers, .makeConsumer, .removeConsumer, .identities, .ownAlerts,
             .everyAlert, .testAlerts, .ownPush, .push, .confirm, .passkeys, .readLoginRequest,
-            .denyLogin: nil
+            .denyLogin, .sendCommand, .commands: nil
         }
     }
 }
@@ -83,7 +84,8 @@ struct CallerRights: Equatable, Sendable {
         // The two writes of its own `_Session` that the contract allows; then reads.
         case .logout, .update: return .allowed
         case .ownSessions, .session, .installation, .readRoles: return .allowed
-        case .ownBoards, .board, .claimState, .openClaims, .identities, .explain, .ownAlerts:
+        case .ownBoards, .board, .claimState, .openClaims, .identities, .explain, .ownAlerts,
+            .commands:
             return .nothing
         default:
             let closure = deed.writtenClass.flatMap { Gate.closure(of: $0) }
@@ -118,7 +120,7 @@ struct CallerRights: Equatable, Sendable {
             .ownSessions, .makeSession, .brokerLogin, .consumers, .makeConsumer, .removeConsumer,
             .identities, .link, .unlink, .ownAlerts, .confirm, .passkeys, .beginPasskey,
             .addPasskey, .renamePasskey, .removePasskey, .makeRecoveryCode, .readLoginRequest,
-            .allowLogin, .denyLogin, .ownPush, .push: false
+            .allowLogin, .denyLogin, .ownPush, .push, .sendCommand, .commands: false
         case .everyOpenClaim, .endClaim, .forgetRevocation, .everyBoard, .board, .rename,
             .explain, .renew, .release, .replace, .everySession, .session, .revoke, .update,
             .extend, .changeScope, .revokeAll, .users, .addUser, .changeProfile, .changeUser,

@@ -39,9 +39,8 @@ struct BoardRequest {
         case .sessionConfirmed(let re, let session):
             try sessionConfirmed(re, session)
             return .silent
-        case .commandResult:
-            // The board stops to repeat the result.
-            return try reply(.result(Reply.Result()))
+        case .commandResult(let result):
+            return try commandResult(result)
         case .authenticate(let token, let minutes, let report):
             return try underSession(token) { session throws(AuthorityError) in
                 let isShared = try report.map { report throws(AuthorityError) in

@@ -77,6 +77,7 @@ extension Authority {
             record.labels = []
             try act.transaction.save(record)
             try act.transaction.forgetReport(of: board)
+            try act.transaction.deleteCommands(of: board)
             if let active = try act.transaction.activeSession(on: board) {
                 try endAndTell(
                     active, reason: UnavailableReason.revoked.rawValue,

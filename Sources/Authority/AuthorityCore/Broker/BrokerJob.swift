@@ -13,6 +13,8 @@ package enum BrokerJob: Equatable, Sendable {
     case inbox(InstallationID)
     /// Publish a message for the board, not retained.
     case say(InstallationID, payload: [UInt8], until: Timestamp)
+    /// Publish the board's commands that are due.
+    case commands(InstallationID)
     /// Update the client and role of a reader. `mayDoLess`: it loses a permission, so an existing
     /// subscription may be too wide.
     case reader(BrokerReader, mayDoLess: Bool)
@@ -20,7 +22,8 @@ package enum BrokerJob: Equatable, Sendable {
     /// The queue of the job. Jobs of one queue run in order; different queues run in parallel.
     package var line: String {
         switch self {
-        case .login(let board, _), .inbox(let board), .say(let board, _, _): board.description
+        case .login(let board, _), .inbox(let board), .say(let board, _, _), .commands(let board):
+            board.description
         case .reader(let reader, _): reader.line
         }
     }

@@ -270,7 +270,7 @@ extension Authority {
         _ status: BoardStatus, of board: InstallationID
     ) async throws(AuthorityError) {
         let now = clock()
-        try await store.transact { transaction throws(AuthorityError) in
+        try await transactAndTell { transaction throws(AuthorityError) in
             let known = try transaction.board(board)
             let claim = try transaction.openClaim(on: board)
             let old = try transaction.status(of: board)
@@ -278,6 +278,9 @@ extension Authority {
             try transaction.setStatus(status, of: board)
             try transaction.touch(board)
             guard known != nil else { return }
+            if status.up, old?.up != true || old?.since != status.since {
+                try sendAgain(to: board, transaction, at: now)
+            }
             try noteChange(from: old, to: status, of: board, transaction, at: now)
         }
     }

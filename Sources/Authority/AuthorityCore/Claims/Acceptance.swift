@@ -105,6 +105,7 @@ extension Authority {
         let isNew = old?.owner != claim.claimant || old?.released == true
         if isNew {
             try transaction.forgetReport(of: claim.installation)
+            try transaction.deleteCommands(of: claim.installation)
             try transaction.forgetTimeline(of: claim.installation, but: claim.session)
         }
         try transaction.save(BoardRecord(

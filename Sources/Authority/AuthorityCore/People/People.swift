@@ -109,6 +109,8 @@ extension Authority {
                 try endAll(
                     of: subject.objectID, but: nil, reason: UnavailableReason.revoked.rawValue,
                     actor: actor, transaction, at: now)
+                try refuseCommands(
+                    by: subject.objectID, actor: actor, transaction, at: now)
             }
         }
         if let mayClaim = change.mayClaim {

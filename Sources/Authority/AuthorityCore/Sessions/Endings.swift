@@ -18,6 +18,7 @@ extension Authority {
         try note(TimelineEvent(end: reason), of: record, "by \(actor)", transaction, at: now)
         try transaction.deletePushSubscription(of: record.id)
         if let board = record.board {
+            try refuseCommands(of: record.id, on: board, actor: actor, transaction, at: now)
             if var known = try transaction.board(board) {
                 known.lastSeen = max(record.lastSeen, known.lastSeen ?? record.lastSeen)
                 try transaction.save(known)

@@ -21,6 +21,8 @@ extension Authority {
                 try transaction.deleteLoginRequests(endedBefore: now, limit: limit),
                 try transaction.deleteRequests(endedBefore: now, limit: limit),
                 try transaction.deleteReplies(expiredBefore: now, limit: limit),
+                try transaction.deleteCommands(
+                    deadlineBefore: now - CommandLimits.memory, limit: limit),
                 try transaction.deleteAlerts(
                     resolvedBefore: now - AlertRules.memory, limit: limit),
                 try transaction.deleteInstallationsOfNobody(

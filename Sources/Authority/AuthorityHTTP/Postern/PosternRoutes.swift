@@ -31,6 +31,7 @@ struct PosternRoutes: Sendable {
             + SeriesRoutes(frontend: frontend, live: live, data: data).routes
             + DataRoutes(frontend: frontend, data: data).routes
             + FormerBoardRoutes(frontend: frontend, data: data).routes
+            + CommandRoutes(frontend: frontend).routes
             + ExplainRoutes(frontend: frontend).routes
             + AuditRoutes(frontend: frontend).routes
             + OwnSessionRoutes(frontend: frontend).routes

@@ -1,4 +1,29 @@
 extension Schema {
+    // Commands to apps on boards. `text`, `answer` and `refusal` are JSON.
+    static let commands = [
+        Table(
+            name: "commands",
+            columns: [
+                .number(.counted), .text("id"), .text("installation_id"), .text("session_id"),
+                .text("user_id", of: "users"), .text("app"), .text("text").optional,
+                .integer("created_at"), .integer("deadline"), .text("state"), .text("delivery"),
+                .text("answer").optional, .text("refusal").optional, .truth("own_end"),
+                .integer("sends"), .integer("sent_at").optional, .integer("due_at").optional,
+            ], key: ["number"],
+            indexes: [
+                .unique("id", "command_ids"),
+                .on("installation_id, number", "commands_of_board"),
+                .on(
+                    "installation_id, number", "open_commands_of_board",
+                    where: "state IN ('waiting', 'delivered')"),
+                .on(
+                    "user_id", "open_commands_of_user",
+                    where: "state IN ('waiting', 'delivered')"),
+                .on("due_at", "command_times", where: "due_at IS NOT NULL"),
+                .on("deadline", "command_deadlines"),
+            ], check: "state IN ('waiting', 'delivered', 'answered', 'refused', 'expired')"),
+    ]
+
     static let traffic = [
         // Numbered in the order of arrival. A new reply is written at the end of the table, beside
         // other new replies, and not between old ones.

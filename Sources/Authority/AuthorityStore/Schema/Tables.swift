@@ -1,6 +1,7 @@
 /// The tables of a store. Each comes after the tables that it refers to.
 extension Schema {
-    static let tables = people + sessions + pushes + boards + claims + traffic + records + alerts
+    static let tables = people + sessions + pushes + boards + claims + commands + traffic + records
+        + alerts
 
     private static let people = [
         Table(

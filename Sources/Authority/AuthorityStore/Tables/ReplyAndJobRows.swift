@@ -81,6 +81,7 @@ extension StoreTransaction {
         case .inbox: kind = "inbox"
         case .say(_, let bytes, let time):
             (kind, payload, until) = ("say", bytes, time.milliseconds)
+        case .commands: kind = "commands"
         case .reader(.person, let isLess): kind = isLess ? "person less" : "person"
         case .reader(.consumer, let isLess): kind = isLess ? "consumer less" : "consumer"
         }
@@ -132,6 +133,7 @@ extension StoreTransaction {
             .login(
                 try row.parsed("line", InstallationID.init), password: try row.value("password"))
         case "inbox": .inbox(try row.parsed("line", InstallationID.init))
+        case "commands": .commands(try row.parsed("line", InstallationID.init))
         case "say":
             .say(
                 try row.parsed("line", InstallationID.init), payload: try row.bytes("payload"),

@@ -42,7 +42,7 @@ package struct Rate: Hashable, Sendable, CustomStringConvertible {
         case minute = "min"
         case hour = "h"
 
-        var length: Duration {
+        package var length: Duration {
             switch self {
             case .second: .seconds(1)
             case .minute: .seconds(60)
@@ -63,10 +63,15 @@ package struct Rate: Hashable, Sendable, CustomStringConvertible {
         guard parts.count == 2, parts[0].utf8.allSatisfy(\.isDigit), let count = Int64(parts[0]),
             (1...1_000_000).contains(count), let unit = Unit(rawValue: String(parts[1]))
         else { throw GrammarError("a rate is written 100/s, 6/min or 1000/h") }
-        self.count = count
+        self.init(count, per: unit)
+    }
+
+    /// A count below 1 becomes 1.
+    package init(_ count: Int64, per unit: Unit) {
+        self.count = max(1, count)
         self.unit = unit
-        burst = count
-        interval = unit.length / Int(count)
+        burst = self.count
+        interval = unit.length / Int(self.count)
     }
 
     /// The same rate with another bucket size. Nil keeps the size; a size below 1 becomes 1.
