@@ -4,6 +4,7 @@ import * as acts from "./acts.js";
 import { openAlerts } from "./alerts.js";
 import { get, me } from "./api.js";
 import { battery } from "./charts.js";
+import { commandPart } from "./commands.js";
 import { button, empty, facts, failure, fill, h, icon, pill, renew } from "./dom.js";
 import { explainForm } from "./explain.js";
 import { bringUp, noMinutes, putMinute } from "./live.js";
@@ -27,7 +28,7 @@ export function boardPage(id, go) {
   const node = h("div", { "aria-busy": "true" },
     h("a.back", { href: "#/boards" }, icon("back"), t("word.boards")),
     h("div.title", heading, state), alerts.node, notice, body);
-  const explain = explainForm(path);
+  const explain = explainForm(path), commands = commandPart(path);
   const page = { title: t("word.board"), node, event, close, state: stream,
     query: `board=${encodeURIComponent(id)}` };
   let board = null, minutes = noMinutes(nowMs()), arrival = null, storyTimer = 0, isAway = false;
@@ -35,7 +36,7 @@ export function boardPage(id, go) {
   const parts = [
     h("div.main", section("readings", t("word.readings"), live.node),
       section("hour", t("board.hour"), charts),
-      section("rules", t("word.rules"), rules, explain.node)),
+      section("rules", t("word.rules"), rules, explain.node, commands.node)),
     h("div.side", section("state", t("board.state"), about, actions),
       section("timeline", t("board.timeline"), story)),
   ];
@@ -75,6 +76,7 @@ export function boardPage(id, go) {
       h("p", phrase("board.shared",
         { command: h("code", "postern-agent pair --new") }))));
     live.setBoard(board);
+    commands.show(board);
     renew(about, boardFacts(board, arrival));
     renew(actions, boardActions());
     renew(rules, rulePart(board, explain.open, () => acts.changeRules(board, reload)));
@@ -116,6 +118,7 @@ export function boardPage(id, go) {
   }
 
   async function loadStory() {
+    commands.load();
     const { results } = await get(`${path}/timeline`);
     renew(story, results.length ? results.map(entry) : h("li.none",
       empty(t("board.nothing"), t("board.nothingText"))));

@@ -74,7 +74,9 @@ export function ruleWords(document) {
   const rest = rules.length ? "else" : "all";
   rules.push(t(`rule.${rest}${document.default === "deny" ? "Denied" : "Allowed"}`));
   for (const [app, limit] of Object.entries(document.apps ?? {})) {
-    rules.push(t("rule.total", { app, details: details(limit) }));
+    const most = details(limit);
+    if (most) rules.push(t("rule.total", { app, details: most }));
+    if (limit.commands) rules.push(t("rule.commands", { app }));
   }
   if (document.topics?.length) rules.push(t("rule.topics", { topics: list(document.topics) }));
   return rules;

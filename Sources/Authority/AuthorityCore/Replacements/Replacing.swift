@@ -74,6 +74,7 @@ extension Authority {
         record.labels = []
         try transaction.save(record)
         try transaction.forgetReport(of: board)
+        try transaction.deleteCommands(of: board)
         if let open = try transaction.openClaim(on: board) {
             try close(
                 open, as: .cancelled, detail: "", actor: act.user.username, transaction,
