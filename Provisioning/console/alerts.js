@@ -31,7 +31,6 @@ export function openAlerts(query) {
   }
 
   function event(name) {
-    if (name === "again") load();
     if (name === "board" && !timer) timer = setTimeout(load, rest);
   }
 

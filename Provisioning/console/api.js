@@ -107,7 +107,6 @@ export async function begin() {
   }
 }
 
-/** Logs in by a password, a passkey or a recovery code. */
 export async function logIn(credentials) {
   await post("/console/login", credentials);
   me = await get("/me");

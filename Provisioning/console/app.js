@@ -5,11 +5,11 @@ import { allowPage } from "./allow.js";
 import { begin, info, logOut, me, onConfirmation, onOver } from "./api.js";
 import { auditPage } from "./audit.js";
 import { endAway, showAway } from "./away.js";
+import { boardPage } from "./board.js";
+import { boardsPage } from "./boards.js";
 import { confirmation } from "./confirm.js";
 import { consumersPage } from "./consumers.js";
 import { ask } from "./dialog.js";
-import { boardPage } from "./board.js";
-import { boardsPage } from "./boards.js";
 import { button, failure, fill, h, icon, say } from "./dom.js";
 import { formerPage } from "./former.js";
 import { keepPage, noteEvent, restore } from "./keep.js";
@@ -23,12 +23,8 @@ import { phrase, t } from "./text.js";
 import { usersPage } from "./users.js";
 
 const app = document.getElementById("app");
-const areas = [
-  { name: "boards", label: t("word.boards") }, { name: "sessions", label: t("word.sessions") },
-  { name: "consumers", label: t("word.consumers") },
-  { name: "users", label: t("word.users"), isGuarded: true },
-  { name: "audit", label: t("word.log"), isGuarded: true },
-];
+// Those of `ruled` are for administrators.
+const areas = ["boards", "sessions", "consumers", "users", "audit"], ruled = ["users", "audit"];
 let frame = null, page = null, stop = null, wasOver = false;
 
 async function start() {
@@ -38,9 +34,7 @@ async function start() {
     await begin();
   } catch (error) {
     if (error.isAway && await showAway(app, start)) return;
-    fill(app, h("main.login", h("h1", "Postern"),
-      failure(error.message, start)));
-    return;
+    return fill(app, h("main.login", h("h1", "Postern"), failure(error.message, start)));
   } finally {
     isWaiting = false;
     clearTimeout(timer);
@@ -48,21 +42,16 @@ async function start() {
   if (endAway()) return location.reload();
   keepPage();
   await restore();
-  if (me) {
-    await nameArrival();
-    enter();
-  } else {
-    showLogin();
-  }
+  if (!me) return showLogin();
+  await nameArrival();
+  enter();
 }
 
 function showLogin() {
   leave();
   document.title = `${t("act.logIn")} · ${info.name}`;
-  fill(app, loginPage({
-    title: t("act.logIn"), then: enter, place: () => location.hash,
-    text: wasOver ? t("app.ended") : null,
-  }));
+  fill(app, loginPage({ title: t("act.logIn"), then: enter, place: () => location.hash,
+    text: wasOver && t("app.ended") }));
   focusLogin();
 }
 
@@ -77,17 +66,16 @@ function enter(isRecovered) {
 
 function leave() {
   stop?.();
-  page?.close();
+  page?.close?.();
   stop = page = frame = null;
   for (const dialog of document.querySelectorAll("dialog")) dialog.remove();
 }
 
 function makeFrame() {
-  const main = h("main", { id: "main", tabindex: "-1" });
-  const live = h("p.live", { role: "status" });
-  const seen = areas.filter(a => !a.isGuarded || me.user.isAdministrator);
-  const links = seen.map(a => h("a", { href: `#/${a.name}`, "data-area": a.name },
-    icon(a.name), h("span", a.label)));
+  const main = h("main#main", { tabindex: "-1" }), live = h("p.live", { role: "status" });
+  const { username: name, isAdministrator } = me.user;
+  const links = areas.filter(area => isAdministrator || !ruled.includes(area)).map(area =>
+    h("a", { href: `#/${area}`, "data-area": area }, icon(area), h("span", t(`word.${area}`))));
   return {
     main, live, links,
     skip: h("a.skip", { href: "#main", onclick(event) {
@@ -96,25 +84,26 @@ function makeFrame() {
     } }, t("app.skip")),
     header: h("header.bar",
       h("a.brand", { href: "#/boards" }, icon("gate"), h("span", info.name)), live,
-      button(me.user.username, account, { class: "account", id: "account",
-        "aria-haspopup": "dialog", "aria-label": t("app.accountOf", { name: me.user.username }) })),
+      button(name, account, { class: "account", id: "account", "aria-haspopup": "dialog",
+        "aria-label": t("app.accountOf", { name }) })),
     nav: h("nav", { "aria-label": t("app.console") }, links),
   };
 }
 
 function account() {
+  const { username, isAdministrator } = me.user;
   const then = (text, act, id) => button(text, () => {
     dialog.addEventListener("close", act);
     dialog.close();
   }, { class: "wide", id });
   const dialog = ask({
-    title: me.user.username, confirm: t("act.logOut"),
-    body: [h("p", phrase(me.user.isAdministrator ? "app.administratorOf" : "app.loggedInAt",
+    title: username, confirm: t("act.logOut"),
+    body: [h("p", phrase(isAdministrator ? "app.administratorOf" : "app.loggedInAt",
       { name: h("strong", info.name) })),
     h("p.note", `Postern ${info.version}`),
     then(t("word.passkeys"), () => go("#/passkeys"), "own-passkeys"),
     then(t("act.allowProgram"), () => go("#/login"), "allow-program"), info.login.passwords
-      && then(t("acts.ownPassword"), () => setPassword(me.user.username, true)), pushSwitch()],
+      && then(t("app.changePassword"), () => setPassword(username, true)), pushSwitch()],
     async submit() {
       wasOver = false;
       await logOut();
@@ -133,16 +122,14 @@ function showLive(state) {
   }, state === "connecting" ? 1500 : 0);
 }
 
+const pages = { sessions: sessionsPage, consumers: consumersPage, passkeys: passkeysPage,
+  login: allowPage, users: usersPage, audit: auditPage };
+
 function make(area, id) {
   if (area === "boards" && id) return boardPage(id, go);
   if (area === "former" && id) return formerPage(id, go);
-  if (area === "sessions") return sessionsPage();
-  if (area === "consumers") return consumersPage();
-  if (area === "passkeys") return passkeysPage();
-  if (area === "login") return allowPage(id);
-  if (area === "users" && me.user.isAdministrator) return usersPage();
-  if (area === "audit" && me.user.isAdministrator) return auditPage();
-  return boardsPage(hear);
+  const isSeen = Object.hasOwn(pages, area) && (me.user.isAdministrator || !ruled.includes(area));
+  return isSeen ? pages[area](id) : boardsPage(hear);
 }
 
 function go(hash) { location.hash = hash; }
@@ -151,10 +138,9 @@ function route(isMove) {
   if (!frame) return;
   const [area, id] = location.hash.replace(/^#\/?/, "").split("/").map(decode);
   stop?.();
-  page?.close();
-  page = make(area || "boards", id);
-  const isKnown = ["passkeys", "login"].includes(area) || areas.some(a => a.name === area);
-  const here = isKnown ? area : "boards";
+  page?.close?.();
+  page = make(area, id);
+  const here = Object.hasOwn(pages, area) ? area : "boards";
   for (const link of frame.links) {
     if (link.dataset.area === here) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
@@ -167,18 +153,19 @@ function route(isMove) {
   frame.main.querySelector("h1")?.focus({ preventScroll: true });
 }
 
-/** Listens to the events for the page that is shown. */
+/** Listens to the events for the page that is shown. After a gap it loads again. */
 function hear() {
   stop?.();
   const shown = page;
   stop = listen(page.query, (name, data) => {
     noteEvent(name, data);
-    if (page === shown) page.event(name, data ?? {});
-  },
-    state => {
-      showLive(state);
-      if (page === shown) page.state?.(state);
-    });
+    if (page !== shown) return;
+    if (name === "again") page.load?.();
+    page.event?.(name, data ?? {});
+  }, state => {
+    showLive(state);
+    if (page === shown) page.state?.(state);
+  });
 }
 
 function decode(part) {
@@ -190,8 +177,7 @@ function decode(part) {
 }
 
 addEventListener("hashchange", () => route(true));
-addEventListener("unhandledrejection", event =>
-  say(event.reason?.message ?? t("app.failed")));
+addEventListener("unhandledrejection", event => say(event.reason?.message ?? t("app.failed")));
 onOver(showLogin);
 onConfirmation(confirmation);
 if (!takeArrival()) start();

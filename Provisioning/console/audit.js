@@ -1,49 +1,48 @@
 // The audit log, for administrators.
 
 import { get, me, request } from "./api.js";
-import { button, empty, failure, field, fill, h, say } from "./dom.js";
+import { button, empty, entry, failure, field, fill, h, say, title } from "./dom.js";
+import { loading } from "./loader.js";
 import { phrase, t } from "./text.js";
 import { when } from "./time.js";
 import { auditWords, isAlarm } from "./words.js";
 
-const page = 100;
+const pageSize = 100;
 const kinds = ["", "login", "claim", "session", "board", "user", "keys", "alarm"];
 
 export function auditPage() {
   const board = h("select", { name: "board" }, option("", t("audit.all")));
   const event = h("select", { name: "event" }, kinds.map(kind => option(kind, t(`kind.${kind}`))));
-  const actor = text("actor"), session = text("session");
+  const actor = entry({ name: "actor" }), session = entry({ name: "session" });
   const since = h("input", { name: "since", type: "date" });
   const until = h("input", { name: "until", type: "date" });
-  const form = h("form.filters", { novalidate: true }, field(t("audit.what"), event),
-    field(t("word.board"), board), field(t("audit.who"), actor), field(t("word.session"), session),
-    field(t("audit.from"), since), field(t("audit.to"), until));
-  const rows = h("ol.log", { "aria-busy": "true" });
-  const more = button(t("audit.more"), () => load(true), { hidden: true });
-  const fault = h("div");
-  const place = h("div", h("p.loading", t("audit.loading")));
-  const node = h("div",
-    h("div.title", h("h1", { tabindex: "-1" }, t("word.log")),
-      h("div.actions", button(t("audit.csv"), () => exported("csv")),
-        button(t("audit.json"), () => exported("json")))),
+  const form = h("form.filters", { novalidate: true, onsubmit: e => e.preventDefault(), oninput() {
+    clearTimeout(typing);
+    typing = setTimeout(load, 300);
+  } }, field(t("audit.what"), event), field(t("word.board"), board), field(t("audit.who"), actor),
+  field(t("word.session"), session), field(t("audit.from"), since), field(t("audit.to"), until));
+  const rows = h("ol.log", { "aria-busy": "true" }), fault = h("div"), place = loading("div");
+  const more = button(t("audit.more"), () => list(true), { hidden: true });
+  const exporter = format => button(t(`audit.${format}`), () => exported(format));
+  const node = h("div", title(t("word.audit"), h("div.actions", exporter("csv"), exporter("json"))),
     h("details.card.filter", h("summary", t("audit.filter")), form), place, fault,
     h("p.center", more));
   const boards = new Map();
-  let last = null, asked = 0;
+  let last = null, asked = 0, typing = 0;
 
   function query() {
     const values = {
       event: event.value, board: board.value, actor: actor.value.trim(),
-      session: session.value.trim(),
-      since: day(since.value, 0, 0), until: day(until.value, 1, 1),
+      session: session.value.trim(), since: day(since.value, 0, 0), until: day(until.value, 1, 1),
     };
     return new URLSearchParams(Object.entries(values).filter(([, value]) => value));
   }
 
-  async function load(isMore) {
-    const turn = ++asked;
-    const parameters = query();
-    parameters.set("limit", page);
+  function load() { return list(false); }
+
+  async function list(isMore) {
+    const turn = ++asked, parameters = query();
+    parameters.set("limit", pageSize);
     if (isMore && last) parameters.set("before", last);
     try {
       const { results } = await get(`/audit?${parameters}`);
@@ -51,13 +50,13 @@ export function auditPage() {
       if (!isMore) rows.replaceChildren();
       rows.append(...results.map(row));
       last = results.at(-1)?.number ?? last;
-      more.hidden = results.length < page;
+      more.hidden = results.length < pageSize;
       fill(fault);
       rows.removeAttribute("aria-busy");
-      fill(place, rows.childElementCount ? rows
-        : empty(t("audit.nothing"), t("audit.noMatch")));
+      fill(place, rows.childElementCount ? rows : empty(t("audit.nothing"), t("audit.noMatch")));
+      place.removeAttribute("aria-busy");
     } catch (error) {
-      if (me) fill(fault, failure(error.message, () => load(isMore)));
+      if (me) fill(fault, failure(error.message, () => list(isMore)));
     }
   }
 
@@ -72,17 +71,13 @@ export function auditPage() {
     }
   }
 
-  function row(entry) {
-    return h("li", { class: isAlarm(entry.event) ? "warn" : null },
-      h("p.what", auditWords(entry.event)),
-      h("p.note", phrase("audit.by",
-        { when: when(entry.at), who: h("span.who", entry.actor) })),
-      h("p.note",
-        entry.installationId && [phrase("audit.ofBoard", { board: h("a", {
-          href: `#/boards/${entry.installationId}`, "data-board": entry.installationId,
-        }, boards.get(entry.installationId) ?? entry.installationId.slice(0, 8)) }), " "],
-        entry.sessionId && [phrase("audit.ofSession",
-          { id: h("code", entry.sessionId) }), " "], entry.detail));
+  function row({ event, at, actor, installationId: id, sessionId, detail }) {
+    const link = id && h("a", { href: `#/boards/${id}`, "data-board": id },
+      boards.get(id) ?? id.slice(0, 8));
+    return h("li", { class: isAlarm(event) && "warn" }, h("p.what", auditWords(event)),
+      h("p.note", phrase("audit.by", { when: when(at), who: h("span.who", actor) })),
+      h("p.note", link && [phrase("audit.ofBoard", { board: link }), " "],
+        sessionId && [phrase("audit.ofSession", { id: h("code", sessionId) }), " "], detail));
   }
 
   async function exported(format) {
@@ -102,19 +97,11 @@ export function auditPage() {
     }
   }
 
-  let typing = 0;
-  form.addEventListener("input", () => {
-    clearTimeout(typing);
-    typing = setTimeout(() => load(false), 300);
-  });
-  form.addEventListener("submit", e => e.preventDefault());
-
-  load(false);
+  load();
   loadBoards();
   return {
-    title: t("word.log"), node, close: () => clearTimeout(typing),
+    title: t("word.audit"), node, load, close: () => clearTimeout(typing),
     event(name, entry) {
-      if (name === "again") load(false);
       if (name !== "audit" || query().size) return;
       if (!rows.isConnected) fill(place, rows);
       rows.prepend(row(entry));
@@ -123,10 +110,6 @@ export function auditPage() {
 }
 
 function option(value, label) { return h("option", { value }, label); }
-
-function text(name) {
-  return h("input", { name, autocomplete: "off", autocapitalize: "none", spellcheck: "false" });
-}
 
 /** The second at which a day begins in local time, plus `days` and minus `less` seconds. */
 function day(value, days, less) {

@@ -1,10 +1,10 @@
 // The page while the authority is away: the boards as they were last known.
 
 import { exactTime } from "./axes.js";
-import { button, facts, fill, h, icon, pill } from "./dom.js";
+import { button, facts, fill, h, icon, pill, title } from "./dom.js";
 import { forget, lastKnown } from "./keep.js";
 import { number, phrase, t } from "./text.js";
-import { when } from "./time.js";
+import { lastData, when } from "./time.js";
 import { boardState } from "./words.js";
 
 const longest = 30000;
@@ -37,35 +37,28 @@ export async function showAway(place, again, isNeeded = () => true) {
   if (isShown && document.getElementById("as-of")) return true;
   if (!isShown) addEventListener("online", once = () => again());
   isShown = true;
-  const asOf = Math.min(...known.boards.map(board => board.asOfMs));
-  document.title = `${t("word.boards")} · ${known.authority}`;
-  fill(place, h("header.bar",
-    h("span.brand", icon("gate"), h("span", known.authority)),
+  const { boards, authority, username: name } = known;
+  const asOf = Math.min(...boards.map(board => board.asOfMs));
+  document.title = `${t("word.boards")} · ${authority}`;
+  fill(place, h("header.bar", h("span.brand", icon("gate"), h("span", authority)),
     h("p.live", { role: "status", "data-state": "away" }, t("live.away"))),
-  h("main", { id: "main", tabindex: "-1" },
-    h("div.title", h("h1", { tabindex: "-1" }, t("word.boards")),
-      button(t("act.tryAgain"), again, { id: "again" })),
-    h("div.notice.wait", h("p.what", { id: "as-of", role: "status" },
-      phrase("away.asOf", { time: exactTime(asOf, 60000, Date.now()), when: when(asOf / 1000) })),
-    h("p", t("away.saw", { name: known.username })),
-    button(t("away.delete"), () => {
-      forget();
-      again();
-    }, { id: "forget", class: "danger" })),
-    h("div.grid",
-      known.boards.sort((a, b) => a.name.localeCompare(b.name)).map(card))));
+  h("main#main", { tabindex: "-1" },
+    title(t("word.boards"), button(t("act.tryAgain"), again, { id: "again" })),
+    h("div.notice.wait", h("p#as-of.what", { role: "status" },
+      phrase("away.asOf", { time: exactTime(asOf, 60000), when: when(asOf / 1000) })),
+    h("p", t("away.saw", { name })),
+    button(t("away.delete"), () => { forget(); again(); }, "#forget.danger")),
+    h("div.grid", boards.sort((a, b) => a.name.localeCompare(b.name)).map(card))));
   return true;
 }
 
 function card(board) {
-  return h("article.card",
-    h("div.head", h("h2", board.name || t("word.unnamed")),
-      pill("", t("away.was", { state: boardState(board)[1] }))),
-    facts([
-      [t("away.asOfLabel"), when(board.asOfMs / 1000)],
-      [t("word.lastData"), board.lastDataMs ? when(board.lastDataMs / 1000) : t("word.noData")],
-      ...board.readings.map(r => [r.field, [h("span.what",
-        r.number === null ? r.text || t("word.empty") : number(r.number)), " ",
-      h("span.note", when(r.writtenMs / 1000))]]),
-    ]));
+  return h("article.card", h("div.head", h("h2", board.name || t("word.unnamed")),
+    pill("", t("away.was", { state: boardState(board)[1] }))),
+  facts([
+    [t("away.asOfLabel"), when(board.asOfMs / 1000)], [t("word.lastData"), lastData(board)],
+    ...board.readings.map(r => [r.field, [h("span.what",
+      r.number === null ? r.text || t("word.empty") : number(r.number)), " ",
+    h("span.note", when(r.writtenMs / 1000))]]),
+  ]));
 }

@@ -1,6 +1,7 @@
 // Scales of plots: round steps for numbers and times, and their labels.
 
 import { locale } from "./text.js";
+import { nowMs } from "./time.js";
 
 const minute = 60000, hour = 60 * minute, day = 24 * hour;
 const timeSteps = [
@@ -19,7 +20,8 @@ export function numberScale(least, most, count) {
   const first = Math.floor(least / step + 1e-9), last = Math.ceil(most / step - 1e-9);
   // A number so large that a step changes nothing has no more than its two ends.
   if (!(last - first < 50 && step < 1e299) || first * step === (first + 1) * step) {
-    return ends(least, most);
+    const ticks = [least, most];
+    return { least, most, ticks, labels: ticks.map(n => n.toExponential(2)) };
   }
   const ticks = Array.from({ length: last - first + 1 }, (_, i) => (first + i) * step);
   const format = labelFormat(Math.max(Math.abs(ticks[0]), Math.abs(ticks.at(-1))), step);
@@ -36,16 +38,9 @@ function labelFormat(greatest, step) {
   });
 }
 
-function ends(least, most) {
-  return { least, most, ticks: [least, most], labels: [least, most].map(n => n.toExponential(2)) };
-}
-
-const formats = {
-  seconds: { hour: "2-digit", minute: "2-digit", second: "2-digit" },
-  minutes: { hour: "2-digit", minute: "2-digit" },
-  days: { day: "numeric", month: "short" },
-  both: { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" },
-};
+const minutes = { hour: "2-digit", minute: "2-digit" }, days = { day: "numeric", month: "short" };
+const formats = { minutes, days, both: { ...days, ...minutes },
+  seconds: { ...minutes, second: "2-digit" } };
 for (const name in formats) {
   formats[name] = new Intl.DateTimeFormat(locale, { hourCycle: "h23", ...formats[name] });
 }
@@ -69,7 +64,7 @@ export function timeTicks(from, to, count) {
 }
 
 /** A time as exactly as a bucket of `step` ms deserves; with its day if that is not today. */
-export function exactTime(ms, step, now) {
-  if (new Date(ms).toDateString() !== new Date(now).toDateString()) return formats.both.format(ms);
-  return formats[step < minute ? "seconds" : "minutes"].format(ms);
+export function exactTime(ms, step) {
+  const isToday = new Date(ms).toDateString() === new Date(nowMs()).toDateString();
+  return formats[!isToday ? "both" : step < minute ? "seconds" : "minutes"].format(ms);
 }

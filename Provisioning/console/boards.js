@@ -3,8 +3,9 @@
 import { openAlerts } from "./alerts.js";
 import { get, me } from "./api.js";
 import { boardCard } from "./card.js";
-import { button, empty, failure, field, fill, h, icon, say } from "./dom.js";
+import { button, checkbox, empty, failure, field, fill, h, icon, say, title } from "./dom.js";
 import { formerBoards } from "./former.js";
+import { loading } from "./loader.js";
 import { selection } from "./several.js";
 import { number, t } from "./text.js";
 
@@ -14,13 +15,11 @@ let kept = {};
 
 /** `relisten` starts to listen again, with the page's new `query`. */
 export function boardsPage(relisten) {
-  const cards = new Map();
+  const cards = new Map(), place = loading("div.grid");
   if (kept.user !== me.user.objectId) kept = { user: me.user.objectId };
   let next = null, counts = null, asking = 0, isBusy = false, typed = 0, recounting = 0;
-  const place = h("div.grid", { "aria-busy": "true" },
-    h("p.loading", t("boards.loading")));
   const total = h("p.lead", { role: "status" }, " ");
-  const everyone = h("input", { type: "checkbox", id: "everyone", onchange() {
+  const everyone = checkbox({ id: "everyone", onchange() {
     page.query = query();
     relisten();
     again();
@@ -31,20 +30,18 @@ export function boardsPage(relisten) {
       clearTimeout(typed);
       typed = setTimeout(again, typing);
     } });
-  const label = h("select", { id: "label", onchange: again });
+  const label = h("select#label", { onchange: again });
   const labelField = field(t("act.label"), label);
-  labelField.hidden = true;
   const query = () => (everyone.checked ? "everyone=true" : "");
-  const alerts = openAlerts(query), former = formerBoards();
-  const picked = selection(cards, later);
-  const further = button("", () => (next ? more(true) : load()), { id: "more", class: "wide" });
-  further.hidden = true;
+  const alerts = openAlerts(query), former = formerBoards(), picked = selection(cards, later);
+  const further = button("", () => (next ? more(true) : list()), "#more.wide");
+  labelField.hidden = further.hidden = true;
   const watch = new IntersectionObserver(seen => {
     if (seen.some(entry => entry.isIntersecting)) more(false);
   }, { rootMargin: "800px" });
-  const node = h("div",
-    h("div.title", h("h1", { tabindex: "-1" }, t("word.boards")),
-      h("a.button.primary", { href: "claim" }, icon("plus"), t("act.pair"))),
+  const pair = selector => h(selector, { href: "claim" },
+    selector !== "a.button" && icon("plus"), t("act.pair"));
+  const node = h("div", title(t("word.boards"), pair("a.button.primary")),
     h("div.row", total, me.user.isAdministrator
       && h("label.check", everyone, t("boards.everyone"))),
     h("div.finder", { role: "search" }, field(t("boards.search"), search), labelField,
@@ -52,37 +49,30 @@ export function boardsPage(relisten) {
     alerts.node, picked.bar, place, further, former.node);
 
   function choice(members) {
-    const all = new URLSearchParams(members);
-    if (everyone.checked) all.set("everyone", true);
-    if (kept.search) all.set("search", kept.search);
-    if (kept.label) all.set("label", kept.label);
+    const { search, label } = kept, all = new URLSearchParams(members);
+    const chosen = { everyone: everyone.checked, search, label };
+    for (const name in chosen) if (chosen[name]) all.set(name, chosen[name]);
     return `/boards?${all}`;
   }
 
   function again() {
     clearTimeout(typed);
     kept = { ...kept, search: search.value.trim(), label: label.value };
-    load(pageSize);
+    list(pageSize);
   }
 
-  async function load(limit = Math.min(Math.max(cards.size, pageSize), mostAtOnce)) {
+  async function list(limit = Math.min(Math.max(cards.size, pageSize), mostAtOnce)) {
     const asked = ++asking;
-    try {
-      const answer = await get(choice({ live: true, limit }));
-      if (asked !== asking) return;
-      cards.clear();
-      counts = answer.counts;
+    const answer = await get(choice({ live: true, limit })).catch(fault => ({ fault }));
+    if (asked !== asking) return;
+    cards.clear();
+    counts = answer.counts;
+    if (!answer.fault) {
       showLabels(answer.labels);
       answer.results.forEach(add);
       fill(place, cards.size ? [...cards.values()].map(c => c.node) : nothing());
-      ended(answer.next);
-    } catch (error) {
-      if (asked !== asking) return;
-      cards.clear();
-      counts = null;
-      if (me) fill(place, failure(error.message, () => load()));
-      ended(null);
-    }
+    } else if (me) fill(place, failure(answer.fault.message, () => list()));
+    ended(answer.next);
     picked.keep();
     showCounts();
     place.removeAttribute("aria-busy");
@@ -123,12 +113,8 @@ export function boardsPage(relisten) {
   }
 
   function nothing() {
-    if (kept.search || kept.label) {
-      return empty(t("boards.noMatch"), t("boards.searchBy"));
-    }
-    return empty(t("boards.noBoard"),
-      t("boards.how"),
-      h("a.button", { href: "claim" }, t("act.pair")));
+    return kept.search || kept.label ? empty(t("boards.noMatch"), t("boards.searchBy"))
+      : empty(t("boards.noBoard"), t("boards.how"), pair("a.button"));
   }
 
   function showLabels(all) {
@@ -142,19 +128,14 @@ export function boardsPage(relisten) {
 
   function showCounts() {
     picked.toggle.hidden = !cards.size && !picked.isOn();
-    let words = " ";
-    if (counts && (kept.search || kept.label)) {
-      words = t("boards.found", { n: counts.all, online: counts.online });
-    } else if (counts) {
-      words = counts.all ? t("boards.online", { n: counts.all, online: counts.online })
-        : t("boards.none");
-    }
+    const { all: n, online } = counts ?? {};
+    const key = kept.search || kept.label ? "found" : n ? "online" : "none";
+    const words = counts ? t(`boards.${key}`, { n, online }) : " ";
     if (total.textContent !== words) total.textContent = words;
-    further.hidden = !next && (!counts || cards.size === counts.all);
-    further.textContent = next ? t("boards.more") : t("boards.again");
+    further.hidden = !next && (!counts || cards.size === n);
+    further.textContent = t(next ? "boards.more" : "boards.again");
   }
 
-  /** Whether all boards are shown. */
   function isWhole() {
     return counts && !next && !kept.search && !kept.label && cards.size === counts.all;
   }
@@ -170,17 +151,15 @@ export function boardsPage(relisten) {
   async function recount() {
     recounting = 0;
     const asked = asking;
-    try {
-      const answer = await get(choice({ limit: 1, sort: "name" }));
-      if (asked !== asking) return;
-      counts = answer.counts;
-      showCounts();
-    } catch { /* The next event asks again. */ }
+    // Without an answer: the next event asks again.
+    const answer = await get(choice({ limit: 1, sort: "name" })).catch(() => null);
+    if (!answer || asked !== asking) return;
+    counts = answer.counts;
+    showCounts();
   }
 
   function event(name, data) {
     alerts.event(name);
-    if (name === "again") load(), former.load();
     if (name === "minute") cards.get(data.installationId)?.minute(data);
     if (name !== "board") return;
     if (!everyone.checked && data.ownerId !== me.user.objectId) return;
@@ -194,8 +173,12 @@ export function boardsPage(relisten) {
     later();
   }
 
-  const timer = setInterval(() => { for (const c of cards.values()) c.tick(); }, 5000);
-  const page = { title: t("word.boards"), node, event, query: "", close };
+  function load() {
+    list();
+    alerts.load();
+    former.load();
+  }
+
   function close() {
     asking++;
     clearInterval(timer);
@@ -205,8 +188,8 @@ export function boardsPage(relisten) {
     alerts.close();
   }
 
+  const timer = setInterval(() => { for (const c of cards.values()) c.tick(); }, 5000);
+  const page = { title: t("word.boards"), node, load, event, query: "", close };
   load();
-  alerts.load();
-  former.load();
   return page;
 }

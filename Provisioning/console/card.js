@@ -2,10 +2,10 @@
 
 import { me } from "./api.js";
 import { battery } from "./charts.js";
-import { facts, h, pill, renew } from "./dom.js";
+import { checkbox, facts, h, pill, renew } from "./dom.js";
 import { bringUp, noMinutes, putMinute } from "./live.js";
 import { number, phrase, t } from "./text.js";
-import { nowMs, when } from "./time.js";
+import { lastData, nowMs, when } from "./time.js";
 import { boardState, sessionState, shownEnd } from "./words.js";
 
 export function boardCard(board, picked) {
@@ -14,8 +14,7 @@ export function boardCard(board, picked) {
   const minutes = live?.minutes ?? noMinutes(nowMs()), newest = live?.newest ?? [];
   let arrival = live?.arrival;
   const link = h("a", { href: `#/boards/${id}`, id: `b-${id}` });
-  const node = h("article.card.board",
-    h("div.head", h("h2", link), state), pick, words, charts);
+  const node = h("article.card.board", h("div.head", h("h2", link), state), pick, words, charts);
   const self = { node, board, update, minute, tick, offer, focus: () => link.focus() };
 
   function update(next) {
@@ -24,23 +23,22 @@ export function boardCard(board, picked) {
     charts.draw(minutes);
     link.textContent = next.name || t("word.unnamed");
     renew(state, pill(...boardState(next)));
-    const [, session] = sessionState(next.sessionState ?? next.sessionEnd);
+    const end = shownEnd(next), { labels, owner, ownerId } = next;
     renew(words, facts([
-      [t("word.session"), [session, next.renewal && t("card.renewal"),
-        shownEnd(next) && phrase("card.ends", { when: when(shownEnd(next)) })]],
-      [t("word.lastData"), next.lastDataMs ? when(next.lastDataMs / 1000) : t("word.noData")],
+      [t("word.session"), [sessionState(next.sessionState ?? next.sessionEnd)[1],
+        next.renewal && t("card.renewal"), end && phrase("card.ends", { when: when(end) })]],
+      [t("word.lastData"), lastData(next)],
       newest.length > 0 && [t("word.reading"), [newest.map(reading).join(", "), " · ",
         when(newest[0].writtenMs / 1000)]],
       arrival?.missing > 0 && [t("word.arrived"),
         pill("bad", t("word.missing", { n: arrival.missing }))],
-      next.labels?.length > 0 && [t("word.labels"), next.labels.join(", ")],
-      next.ownerId === me?.user.objectId ? null : [t("word.owner"), next.owner],
+      labels?.length > 0 && [t("word.labels"), labels.join(", ")],
+      ownerId !== me?.user.objectId && [t("word.owner"), owner],
     ]));
   }
 
   function minute(event) {
     putMinute(minutes, event);
-    charts.draw(minutes);
     arrival = event.arrival ?? arrival;
     if (event.messages > 0) {
       const latest = Math.min(nowMs(), event.startMs + 60000);
@@ -52,8 +50,8 @@ export function boardCard(board, picked) {
   function tick() { if (bringUp(minutes, nowMs())) charts.draw(minutes); }
 
   function offer() {
-    renew(pick, picked.isOn() && h("label.check.pick", h("input", {
-      type: "checkbox", checked: picked.has(id), id: `pick-${id}`,
+    renew(pick, picked.isOn() && h("label.check.pick", checkbox({
+      checked: picked.has(id), id: `pick-${id}`,
       onchange: event => picked.set(id, event.target.checked),
     }), h("span", t("act.select"), h("span.hidden", ` ${self.board.name}`))));
   }

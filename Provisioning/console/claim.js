@@ -6,11 +6,11 @@ import "./keep.js";
 import "./push.js";
 import { isFor, parseClaim } from "./claimurl.js";
 import { ask } from "./dialog.js";
-import { button, choice, field, fill, h, icon } from "./dom.js";
+import { button, choice, field, fill, form, h, icon, problem, section, submit } from "./dom.js";
 import { focusLogin, loginPage } from "./login.js";
-import { nameArrival } from "./providers.js";
-import { problem } from "./problems.js";
+import { advice } from "./problems.js";
 import { watchClaim } from "./progress.js";
+import { nameArrival } from "./providers.js";
 import { ruleChooser } from "./rules.js";
 import { canScan, scan } from "./scan.js";
 import { phrase, t } from "./text.js";
@@ -31,8 +31,7 @@ function takeAddress() {
 function take(text, isOwn) {
   claim = fault = null;
   try {
-    claim = parseClaim(text);
-    claim.isOwn = isOwn;
+    claim = { ...parseClaim(text), isOwn };
   } catch (error) {
     fault = error.message;
   }
@@ -48,7 +47,6 @@ async function start() {
   next();
 }
 
-/** Shows the next step. */
 function next() {
   stop?.();
   stop = null;
@@ -59,9 +57,7 @@ function next() {
   if (!claim) return show(t("act.pair"), intake());
   const host = otherHost();
   if (host) return show(title(), trouble("claim-other-authority", { host }, [another()]));
-  if (me.user.mayClaim === false) {
-    return show(title(), trouble("may-not-claim", {}, [button(t("claim.another"), logOut)]));
-  }
+  if (me.user.mayClaim === false) return show(title(), trouble("may-not-claim", {}, [leave()]));
   showForm();
 }
 
@@ -79,12 +75,11 @@ function otherHost() {
 function title() { return claim?.name ? t("claim.pairName", claim) : t("act.pair"); }
 
 function show(heading, ...children) {
-  document.title = `${heading} · ${info?.name ?? "Postern"}`;
-  const h1 = h("h1", { tabindex: "-1" }, heading);
-  fill(app, h("header.bar",
-    h("a.brand", { href: "./" }, icon("gate"), h("span", info?.name ?? "Postern")),
+  const name = info?.name ?? "Postern", h1 = h("h1", { tabindex: "-1" }, heading);
+  document.title = `${heading} · ${name}`;
+  fill(app, h("header.bar", h("a.brand", { href: "./" }, icon("gate"), h("span", name)),
     me && h("a.button", { href: "./#/boards" }, t("word.boards"))),
-  h("main.claim", { id: "main", tabindex: "-1" }, h1, children));
+  h("main#main.claim", { tabindex: "-1" }, h1, children));
   h1.focus({ preventScroll: true });
 }
 
@@ -97,37 +92,23 @@ function showLogin() {
   focusLogin();
 }
 
-// The page without a claim in its address.
-
 function intake() {
   const url = h("textarea", { name: "url", rows: 3, spellcheck: "false", autocapitalize: "none",
     autocomplete: "off", placeholder: "https://…/claim#v=1&i=…" });
-  const error = h("p.error", { role: "alert" });
-  const form = h("form", { novalidate: true }, field(t("claim.url"), url), error,
-    h("button", { type: "submit", class: "primary wide" }, t("act.goOn")));
-  form.addEventListener("submit", event => {
-    event.preventDefault();
-    try {
-      parseClaim(url.value);
-      take(url.value, false);
-      next();
-    } catch (wrong) {
-      error.textContent = url.value.trim() ? wrong.message : t("claim.paste");
-      url.focus();
-    }
-  });
-  const code = h("section.card", { "aria-labelledby": "h-code" },
-    h("h2", { id: "h-code" }, t("claim.show")),
-    h("p", t("claim.point")));
+  const error = problem(), go = submit(t("act.goOn"), ".primary.wide");
+  const code = section(".card", "code", t("claim.show"), h("p", t("claim.point")));
   canScan().then(can => {
-    if (can) code.append(button(t("claim.scan"), scanCode, { class: "wide", id: "scan" }));
+    if (can) code.append(button(t("claim.scan"), scanCode, "#scan.wide"));
   });
   return h("div",
-    h("p.lead", phrase("claim.run",
-      { command: h("code", "postern-agent pair") })),
-    code,
-    h("section.card", { "aria-labelledby": "h-paste" },
-      h("h2", { id: "h-paste" }, t("claim.pasteTitle")), form));
+    h("p.lead", phrase("claim.run", { command: h("code", "postern-agent pair") })), code,
+    section(".card", "paste", t("claim.pasteTitle"), form("", {
+      go, error, failed: () => url.focus(),
+      async send() {
+        if (!url.value.trim()) throw new Error(t("claim.paste"));
+        takeCode(url.value);
+      },
+    }, field(t("claim.url"), url), error, go)));
 }
 
 function takeCode(text) {
@@ -139,43 +120,33 @@ function takeCode(text) {
 function scanCode() {
   const video = h("video", { playsinline: true, "aria-label": t("claim.picture") });
   const end = new AbortController();
-  const dialog = ask({ title: t("act.scan"), body: video, submit() {} });
+  const dialog = ask({ title: t("claim.scanTitle"), body: video });
   dialog.addEventListener("close", () => end.abort());
   scan(video, end.signal).then(text => {
     dialog.close();
     if (text) takeCode(text);
-  }).catch(wrong => {
-    video.replaceWith(h("p.error", { role: "alert" }, wrong.name === "NotAllowedError"
-      ? t("claim.noCamera") : wrong.message));
-  });
+  }).catch(({ name, message }) => video.replaceWith(h("p.error", { role: "alert" },
+    name === "NotAllowedError" ? t("claim.noCamera") : message)));
 }
 
-// The page with a claim.
-
 function showForm() {
-  const spans = durations(info.longestSessionSeconds);
-  const longest = [...spans, { value: "", label: t("claim.long") }];
-  const rules = ruleChooser();
+  const spans = [...durations(info.longestSessionSeconds), { value: "", label: t("claim.long") }];
+  const rules = ruleChooser(), error = h("div", { "aria-live": "assertive" });
   const name = h("input", { value: claim.name, maxlength: 64, autocomplete: "off" });
-  const error = h("div", { "aria-live": "assertive" });
-  const go = h("button", { type: "submit", class: "primary wide", id: "pair" }, t("claim.pair"));
-  const form = h("form.card", { novalidate: true },
-    choice(t("claim.howLong"), "duration", longest, "", null, "chips"),
-    h("p.note", whenItEnds()), rules.node,
-    field(t("claim.name"), name), error, go);
-  form.addEventListener("submit", event => {
+  const go = submit(t("claim.pair"), "#pair.primary.wide");
+  const node = h("form.card", { novalidate: true, onsubmit(event) {
     event.preventDefault();
     if (go.disabled) return;
     try {
-      const order = makeOrder(form.elements.duration.value, rules.scope(), name.value.trim());
-      pair(order);
+      pair(makeOrder(node.elements.duration.value, rules.scope(), name.value.trim()));
     } catch (wrong) {
       fill(error, h("p.error", wrong.message));
     }
-  });
+  } }, choice(t("claim.howLong"), "duration", spans, "", null, "chips"),
+  h("p.note", whenItEnds()), rules.node, field(t("claim.name"), name), error, go);
   show(title(), h("p.lead", phrase("claim.as", {
     user: h("strong", me.user.username), name: h("strong", info.name),
-    code: h("code", claim.installationId.slice(0, 8)) })), form);
+    code: h("code", claim.installationId.slice(0, 8)) })), node);
 
   async function pair(order) {
     go.disabled = true;
@@ -188,7 +159,7 @@ function showForm() {
     } catch (wrong) {
       steps.close();
       if (!me) return;
-      const back = () => { show(title(), form); go.disabled = false; };
+      const back = () => { show(title(), node); go.disabled = false; };
       steps.failed(wrong.name, { text: wrong.message }, buttons(wrong.name, back));
     }
   }
@@ -203,21 +174,18 @@ function whenItEnds() {
 }
 
 function makeOrder(duration, scope, name) {
-  const order = { url: `${claim.base}#${claim.fragment}` };
-  if (duration) order.durationSeconds = Number(duration);
-  if (scope) order.scope = scope;
-  if (name) order.session = { name };
-  return order;
+  return { url: `${claim.base}#${claim.fragment}`, scope, session: name ? { name } : undefined,
+    durationSeconds: duration ? Number(duration) : undefined };
 }
 
-/** The buttons of a problem, by its name. */
 function buttons(name, back) {
   if (["claim-used", "claim-other-authority", "claim-malformed"].includes(name)) return [another()];
-  if (name === "may-not-claim") return [button(t("claim.another"), logOut)];
-  return [again(back), another()];
+  return name === "may-not-claim" ? [leave()] : [again(back), another()];
 }
 
-function again(then) { return button(t("act.tryAgain"), then, { class: "primary" }); }
+function leave() { return button(t("claim.another"), logOut); }
+
+function again(then) { return button(t("act.tryAgain"), then, ".primary"); }
 
 function another() {
   return button(t("claim.anotherCode"), () => {
@@ -226,16 +194,15 @@ function another() {
   });
 }
 
-function openBoard(id, text = t("act.openBoard"), kind = "") {
+function openBoard(id, text = t("progress.openBoard"), kind = "") {
   return h("a", { class: `button ${kind}`, href: `./#/boards/${id}` }, text);
 }
 
-/** A notice about a problem, with advice. */
 function trouble(name, about, actions, kind = "bad") {
-  const known = problem(name, { board: claim?.name, user: me?.user.username, ...about });
+  const { title, text, steps } = advice(name,
+    { board: claim?.name, user: me?.user.username, ...about });
   return h("div", { class: `notice ${kind}`, role: "alert", "data-problem": name },
-    h("h2", known.title), known.text && h("p", known.text),
-    h("ul.plain", known.steps.map(step => h("li", step))),
+    h("h2", title), text && h("p", text), h("ul.plain", steps.map(step => h("li", step))),
     actions.length > 0 && h("div.actions", actions));
 }
 

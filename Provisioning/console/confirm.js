@@ -15,25 +15,21 @@ export async function confirmation() {
     autocomplete: "current-password" });
   const again = hasPasskey || hasPassword ? [] : againButtons(providers);
   const entry = field(t("word.password"), password);
-  const instead = h("details", { id: "confirm-by-password" },
-    h("summary", t("confirm.instead")), entry);
+  const instead = hasPasskey && hasPassword
+    && h("details#confirm-by-password", h("summary", t("confirm.instead")), entry);
   return new Promise(resolve => {
     let isGiven = false;
     const dialog = ask({
       title: t("confirm.title"), confirm: (hasPasskey || hasPassword) && t("act.confirm"),
       body: [
         h("p", t("confirm.text"), " ",
-          hasPasskey ? t("confirm.passkey") : hasPassword ? t("word.typePassword")
-            : again.length ? t("confirm.again")
-            : t("confirm.only")),
-        hasPassword && (hasPasskey ? instead : entry), again,
+          t(hasPasskey ? "confirm.passkey" : hasPassword ? "word.typePassword"
+            : again.length ? "confirm.again" : "confirm.only")),
+        instead || hasPassword && entry, again,
       ],
       async submit() {
-        if (hasPasskey && !instead.open) {
-          await post("/console/confirm", { passkey: await sign("confirm") });
-        } else {
-          await byPassword(password);
-        }
+        await (hasPasskey && !instead?.open
+          ? post("/console/confirm", { passkey: await sign("confirm") }) : byPassword(password));
         isGiven = true;
       },
     });

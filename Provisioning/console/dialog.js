@@ -1,35 +1,25 @@
 // Dialogs that ask the user and block the page until they are answered.
 
-import { button, freshID, h } from "./dom.js";
-import { t } from "./text.js";
+import { button, form, freshID, h, problem, say, submit as sending } from "./dom.js";
+import { lines, t } from "./text.js";
 
 /**
  * Opens a dialog; without `confirm` it only shows its body. `submit(form)` does the work. If it
  * throws, the dialog stays and shows the error. After the dialog, the focus goes back.
  */
 export function ask({ title, body, confirm, danger, dismiss = t("act.cancel"), submit }) {
-  const opener = document.activeElement;
-  const heading = freshID("dialog");
-  const error = h("p.error", { role: "alert" });
-  const go = h("button", { type: "submit", class: danger ? "danger" : "primary" }, confirm);
-  const form = h("form", { novalidate: true }, h("h2", { id: heading }, title), body, error,
-    h("div.actions", confirm && go, button(dismiss, () => dialog.close())));
-  const dialog = h("dialog", { "aria-labelledby": heading }, form);
-  form.addEventListener("submit", async event => {
-    event.preventDefault();
-    if (go.disabled) return;
-    error.textContent = "";
-    go.disabled = true;
-    try {
-      await submit(form);
+  const opener = document.activeElement, heading = freshID("dialog"), error = problem();
+  const go = sending(confirm, { class: danger ? "danger" : "primary" });
+  const dialog = h("dialog", { "aria-labelledby": heading }, form("", {
+    go, error,
+    async send(node) {
+      await submit(node);
       dialog.close();
-    } catch (fault) {
-      error.textContent = fault.message;
-    }
-    go.disabled = false;
+    },
     // The focus does not stay on a button while it is disabled.
-    if (dialog.open && !dialog.contains(document.activeElement)) go.focus();
-  });
+    failed() { if (dialog.open && !dialog.contains(document.activeElement)) go.focus(); },
+  }, h("h2", { id: heading }, title), body, error,
+  h("div.actions", confirm && go, button(dismiss, () => dialog.close()))));
   dialog.addEventListener("close", () => {
     dialog.remove();
     const now = opener?.isConnected ? opener : opener?.id && document.getElementById(opener.id);
@@ -38,4 +28,19 @@ export function ask({ title, body, confirm, danger, dismiss = t("act.cancel"), s
   document.body.append(dialog);
   dialog.showModal();
   return dialog;
+}
+
+/**
+ * Asks with the texts of `key`: title, text, button, and what to say when it is done. `act`
+ * gets the form and that last text, does it, and may return something else to say.
+ */
+export function askTo(key, values, act, then, { body, ...more } = {}) {
+  const [title, text, confirm, done] = lines(key, values);
+  return ask({
+    title, confirm, danger: true, body: [text && h("p", text), body], ...more,
+    async submit(node) {
+      say(await act(node, done) || done);
+      then();
+    },
+  });
 }

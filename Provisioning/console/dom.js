@@ -3,45 +3,42 @@
 import { t } from "./text.js";
 
 const SVG = "http://www.w3.org/2000/svg";
-const inSVG = new Set(["svg", "path", "g", "rect", "text", "defs", "clipPath"]);
+const inSVG = ["svg", "path", "g", "rect", "text", "defs", "clipPath"];
+const isThere = child => ![null, undefined, false, ""].includes(child);
+const there = children => children.flat(Infinity).filter(isThere);
 
 /**
- * An element: `h("p.note", { id: "x" }, children)`. The properties may be left out. Children are
- * strings, nodes, arrays of them; null is nothing.
+ * An element: `h("p#id.class", { title: "x" }, children)`. The properties may be left out. Children
+ * are strings, nodes, arrays of them; null is nothing.
  */
 export function h(selector, ...children) {
-  const [tag, ...classes] = selector.split(".");
-  const node = inSVG.has(tag)
+  const [tag, ...marks] = selector.split(/(?=[#.])/);
+  const node = inSVG.includes(tag)
     ? document.createElementNS(SVG, tag) : document.createElement(tag);
-  if (classes.length) node.setAttribute("class", classes.join(" "));
-  if (isProps(children[0])) {
-    for (const [name, value] of Object.entries(children.shift())) set(node, name, value);
+  for (const mark of marks) {
+    if (mark[0] === "#") node.id = mark.slice(1);
+    else node.classList.add(mark.slice(1));
   }
-  node.append(...children.flat(Infinity).filter(isThere).map(c => (c.nodeType ? c : String(c))));
+  const props = children[0]?.constructor === Object ? children.shift() : {};
+  for (const [name, value] of Object.entries(props)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (name === "value" || name === "checked") node[name] = value;
+    else node.setAttribute(name, value === true ? "" : value);
+  }
+  node.append(...there(children));
   return node;
 }
 
-function isProps(child) {
-  return child && typeof child === "object" && !child.nodeType && !Array.isArray(child);
-}
-
-function isThere(child) {
-  return child !== null && child !== undefined && child !== false && child !== "";
-}
-
-function set(node, name, value) {
-  if (value === null || value === undefined || value === false) return;
-  if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
-  else if (name === "value" || name === "checked") node[name] = value;
-  else node.setAttribute(name, value === true ? "" : String(value));
-}
-
-/** Replaces the children of `node`. The focused element gets the focus again, by its id. */
-export function fill(node, ...children) {
-  const focused = node.contains(document.activeElement) ? document.activeElement.id : "";
-  node.replaceChildren(...children.flat(Infinity).filter(isThere));
+/** Makes a change to `node`. The focused element in it gets the focus again, by its id. */
+function keepFocus(node, change) {
+  const focused = node.contains(document.activeElement) && document.activeElement.id;
+  change();
   if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
-  return node;
+}
+
+export function fill(node, ...children) {
+  keepFocus(node, () => node.replaceChildren(...there(children)));
 }
 
 /**
@@ -49,13 +46,11 @@ export function fill(node, ...children) {
  * that nobody else holds. An equal node keeps its listeners, so they must mean the same.
  */
 export function renew(node, ...children) {
-  const fresh = children.flat(Infinity).filter(isThere);
-  const old = [...node.childNodes];
+  const fresh = there(children), old = [...node.childNodes];
   if (old.length !== fresh.length || fresh.some(c => !c.nodeType || c.isConnected)) {
     return fill(node, fresh);
   }
   fresh.forEach((child, index) => merge(old[index], child));
-  return node;
 }
 
 function merge(old, fresh) {
@@ -64,10 +59,7 @@ function merge(old, fresh) {
   const olds = [...old.childNodes], news = [...fresh.childNodes];
   if (isInput || old.nodeName !== fresh.nodeName || old.nodeType !== Node.ELEMENT_NODE
     || old.matches("button, a") || olds.length !== news.length) {
-    const focused = old.contains(document.activeElement) ? document.activeElement.id : "";
-    old.replaceWith(fresh);
-    if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
-    return;
+    return keepFocus(old, () => old.replaceWith(fresh));
   }
   for (const { name } of [...old.attributes]) {
     if (name !== "open" && !fresh.hasAttribute(name)) old.removeAttribute(name);
@@ -85,7 +77,7 @@ export function freshID(stem) { return `${stem}-${++lastID}`; }
 const paths = {
   gate: "M4 21V11a8 8 0 0 1 16 0v10h-4V11a4 4 0 0 0-8 0v10z",
   boards: "M7 4v3M12 4v3M17 4v3M7 17v3M12 17v3M17 17v3M4 7h16v10H4zM9 11h6v2H9z",
-  sessions: "M14 10a4 4 0 1 0-3.5 4L13 16.500h2.500V19H18v2h3v-3l-7.300-7.300M9 9h.01",
+  sessions: "M14 10a4 4 0 1 0-3.500 4L13 16.500h2.500V19H18v2h3v-3l-7.300-7.300M9 9h.01",
   consumers: "M4 12h10M10 8l4 4-4 4M14 4h6v16h-6",
   users: "M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM4 21c0-4 3.500-6 8-6s8 2 8 6",
   audit: "M8 6h12M8 12h12M8 18h12M4 6h.01M4 12h.01M4 18h.01",
@@ -97,20 +89,66 @@ const paths = {
 
 /** An icon next to a text with the same meaning. */
 export function icon(name) {
-  return h("svg", { class: `icon i-${name}`, viewBox: "0 0 24 24", "aria-hidden": "true" },
+  return h(`svg.icon.i-${name}`, { viewBox: "0 0 24 24", "aria-hidden": "true" },
     h("path", { d: paths[name] }));
 }
 
-export function button(text, onclick, props) {
-  return h("button", { type: "button", onclick, ...props }, text);
+export function back() {
+  return h("a.back", { href: "#/boards" }, icon("back"), t("word.boards"));
+}
+
+/** `props` are properties, or an id and classes: `#id.class`. */
+export function button(text, onclick, props = "", type = "button") {
+  const [marks, more] = typeof props === "string" ? [props] : ["", props];
+  return h(`button${marks}`, { type, onclick, ...more }, text);
+}
+
+export function submit(text, props) { return button(text, null, props, "submit"); }
+
+/** The first line of a page. */
+export function title(text, ...more) {
+  return h("div.title", h("h1", { tabindex: "-1" }, text), more);
+}
+
+/** A part of a page, below a heading. */
+export function section(selector, id, heading, ...children) {
+  return h(`section${selector}`, { "aria-labelledby": `h-${id}` },
+    h("h2", { id: `h-${id}` }, heading), children);
 }
 
 /** A label, its input, and a note below. */
 export function field(label, input, note) {
-  const id = input.id || (input.id = freshID("field"));
-  const noteNode = note && h("p.note", { id: `${id}-note` }, note);
-  if (noteNode) input.setAttribute("aria-describedby", noteNode.id);
-  return h("div.field", h("label", { for: id }, label), input, noteNode);
+  const id = input.id ||= freshID("field");
+  if (note) input.setAttribute("aria-describedby", `${id}-note`);
+  return h("div.field", h("label", { for: id }, label), input,
+    note && h("p.note", { id: `${id}-note` }, note));
+}
+
+/** An input for what a browser must not correct or remember. */
+export function entry(props) {
+  return h("input", { autocomplete: "off", autocapitalize: "none", spellcheck: "false", ...props });
+}
+
+export function checkbox(props) { return h("input", { type: "checkbox", ...props }); }
+
+export function problem() { return h("p.error", { role: "alert" }); }
+
+/** A form that is sent once at a time. What `send` throws goes to `error`. */
+export function form(selector, props, ...body) {
+  const { send, go, error = problem(), failed = () => go.focus() } = props;
+  const node = h(`form${selector}`, { novalidate: true }, body);
+  node.addEventListener("submit", async event => {
+    event.preventDefault();
+    if (go.disabled) return;
+    error.textContent = "";
+    go.disabled = true;
+    const fault = await send(node).then(() => null, fault => fault);
+    go.disabled = false;
+    if (!fault) return;
+    error.textContent = fault.message;
+    failed();
+  });
+  return node;
 }
 
 /** A choice of one: `options` are `{value, label, note}`. */
@@ -121,9 +159,7 @@ export function choice(legend, name, options, chosen, onchange, kind = "") {
       h("span", h("span.what", label), note && h("small", note)))));
 }
 
-export function pill(kind, text) {
-  return h("span", { class: `pill ${kind}` }, text);
-}
+export function pill(kind, text) { return h("span", { class: `pill ${kind}` }, text); }
 
 /** Facts as pairs of name and value; a pair with the value null is left out. */
 export function facts(pairs) {
@@ -133,8 +169,7 @@ export function facts(pairs) {
 
 /** An error, and a button to try again. */
 export function failure(text, again) {
-  return h("div.notice.bad", { role: "alert" }, h("p", text),
-    again && button(t("act.tryAgain"), again));
+  return h("div.notice.bad", { role: "alert" }, h("p", text), button(t("act.tryAgain"), again));
 }
 
 export function empty(title, text, ...more) {
@@ -146,8 +181,8 @@ const said = h("div.toast", { role: "status" });
 document.body.append(said);
 
 /** Shows a short message for a moment, also to screen readers. */
-export function say(...text) {
-  said.replaceChildren(...text.flat());
+export function say(text) {
+  said.replaceChildren(...[text].flat());
   said.classList.add("shown");
   clearTimeout(said.timer);
   said.timer = setTimeout(() => said.classList.remove("shown"), 5000);

@@ -9,16 +9,13 @@ const place = "known", key = new URL("known", import.meta.url).href;
 const members = ["installationId", "name", "status", "statusSince", "sessionAvailable",
   "sessionState", "sessionEnd", "lastDataMs"];
 const mostBoards = 100, mostReadings = 12, longestText = 80;
-const rest = 10000, readingsRest = 600000, boardsRead = 12;
-const longest = 30 * 86400000;
+const rest = 10000, readingsRest = 600000, boardsRead = 12, longest = 30 * 86400000;
 
 /** Browsers keep files only for HTTPS with a certificate that they trust, and for localhost. */
 const canKeep = "caches" in globalThis && "serviceWorker" in navigator;
-let known = null, timer = 0, readAt = 0, work = Promise.resolve(), policy = null;
-let rests = 1000;
+let known = null, timer = 0, rests = 1000, readAt = 0, work = Promise.resolve(), policy = null;
 const others = globalThis.BroadcastChannel && new BroadcastChannel("postern-logout");
 
-/** Has the browser keep the page's files. */
 export function keepPage() {
   if (!canKeep) return;
   const worker = new URL("../worker.js", import.meta.url).href;
@@ -52,7 +49,6 @@ export async function lastKnown() {
   }
 }
 
-/** Keeps what an event of the authority says of a board. */
 export function noteEvent(name, data) {
   if (name !== "board" || !owned()) return;
   if (data.ownerId === me.user.objectId) put(data);
@@ -135,7 +131,6 @@ function write() {
   });
 }
 
-/** Deletes the last known boards. */
 export function forget() {
   drop();
   others?.postMessage("");

@@ -16,6 +16,7 @@ const hiddenFor = 30000;
 export function listen(query, tell, state) {
   let source = null, timer = 0, wait = 1000, hiding = 0;
   let wasLive = false, closed = false, away = false;
+  const end = new AbortController(), { signal } = end;
 
   function open() {
     source = new EventSource(eventsURL(query));
@@ -69,17 +70,14 @@ export function listen(query, tell, state) {
     closed = true;
     clearTimeout(timer);
     clearTimeout(hiding);
-    document.removeEventListener("visibilitychange", seen);
-    removeEventListener("pagehide", hide);
-    removeEventListener("pageshow", seen);
-    removeEventListener("online", again);
+    end.abort();
     source?.close();
   }
 
-  document.addEventListener("visibilitychange", seen);
-  addEventListener("pagehide", hide);
-  addEventListener("pageshow", seen);
-  addEventListener("online", again);
+  document.addEventListener("visibilitychange", seen, { signal });
+  addEventListener("pagehide", hide, { signal });
+  addEventListener("pageshow", seen, { signal });
+  addEventListener("online", again, { signal });
   state("connecting");
   open();
   return close;
@@ -96,7 +94,6 @@ export function putMinute(minutes, event) {
   for (const kind of ["messages", "refused", "queue"]) minutes[kind][index] = event[kind];
 }
 
-/** Shifts the minutes so that they end with the current one. */
 export function bringUp(minutes, nowMs) {
   const shift = Math.floor((nowMs - minutes.startMs) / minute) - 59;
   if (shift > 0) advance(minutes, shift);

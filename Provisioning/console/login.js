@@ -1,8 +1,7 @@
-// The ways to log in, for each page that needs them: a password, a passkey, an account elsewhere, a
-// recovery code.
+// The ways to log in, for each page that needs them.
 
 import { info, logIn, me, put } from "./api.js";
-import { button, field, h, icon } from "./dom.js";
+import { button, entry, field, form, h, icon, problem, submit } from "./dom.js";
 import { obstacle, sign } from "./passkey.js";
 import { arrivalProblem, providerButtons } from "./providers.js";
 import { phrase, t } from "./text.js";
@@ -15,8 +14,7 @@ import { browserName } from "./words.js";
  */
 export function loginPage({ title, text, then, place }) {
   const why = obstacle(), { passwords } = info.login;
-  return h("main.login", { id: "main", tabindex: "-1" },
-    h("p.brand", icon("gate"), info?.name ?? "Postern"),
+  return h("main#main.login", { tabindex: "-1" }, h("p.brand", icon("gate"), info.name),
     h("h1", { tabindex: "-1" }, title), text && h("p.lead", text),
     h("p.error", { role: "alert", id: "login-problem" }, arrivalProblem()),
     passwords && passwordForm(then),
@@ -24,95 +22,77 @@ export function loginPage({ title, text, then, place }) {
     providerButtons(place), recovery(then));
 }
 
-/** Puts the focus where a person begins. */
 export function focusLogin() {
   const ways = ["#username", "#passkey-login", ".login h1"];
   ways.map(one => document.querySelector(one)).find(Boolean).focus();
 }
 
-/** A form that logs in by what `attempt` returns; `wrong` are the words for a refusal. */
-function loginForm({ body, go, attempt, wrong, failed = () => go.focus() }, then) {
-  const error = h("p.error", { role: "alert" });
-  const form = h("form", { novalidate: true }, body, error, go);
-  form.addEventListener("submit", async event => {
-    event.preventDefault();
-    if (go.disabled) return;
-    error.textContent = "";
-    go.disabled = true;
+/** A form that logs in by what `attempt` returns; `wrong` is the text for a refusal. */
+function loginForm({ body, go, attempt, wrong, failed }, then) {
+  const error = problem();
+  return form("", { go, error, failed, async send() {
     try {
       await logIn(await attempt());
-      await put(`/sessions/${me.session.objectId}`, { name: browserName() }).catch(() => {});
-      then();
     } catch (fault) {
-      error.textContent = fault.code === 101 && wrong ? wrong : fault.code === 155
-        ? t("word.tooMany") : fault.message;
-      go.disabled = false;
-      failed();
+      throw fault.code === 101 && wrong ? new Error(t(wrong))
+        : fault.code === 155 ? new Error(t("arrival.often")) : fault;
     }
-  });
-  return form;
+    await put(`/sessions/${me.session.objectId}`, { name: browserName() }).catch(() => {});
+    then();
+  } }, body, error, go);
 }
 
 function passwordForm(then) {
   const name = nameInput("username");
-  const password = h("input", {
-    id: "password", name: "password", type: "password", autocomplete: "current-password",
-    required: true,
-  });
+  const password = h("input#password", { name: "password", type: "password",
+    autocomplete: "current-password", required: true });
   const show = button(t("login.show"), () => {
     const isHidden = password.type === "password";
     password.type = isHidden ? "text" : "password";
-    show.textContent = isHidden ? t("login.hide") : t("login.show");
-    show.setAttribute("aria-pressed", String(isHidden));
+    show.textContent = t(isHidden ? "login.hide" : "login.show");
+    show.setAttribute("aria-pressed", isHidden);
   }, { class: "inside", "aria-label": t("login.showPassword"), "aria-pressed": "false" });
   return loginForm({
     body: [field(t("word.name"), name),
       h("div.with-inside", field(t("word.password"), password), show)],
-    go: submit(t("act.logIn"), { class: "primary wide" }),
-    attempt: () => ({ username: typed(name, "login.typeName").trim(),
+    go: submit(t("act.logIn"), ".primary.wide"),
+    attempt: async () => ({ username: typed(name, "login.typeName").trim(),
       password: typed(password, "word.typePassword") }),
-    wrong: t("login.wrong"),
-    failed: () => { if (name.value) password.select(); },
+    wrong: "login.wrong", failed: () => { if (name.value) password.select(); },
   }, then);
 }
 
 function passkeyForm(passwords, then) {
+  const kind = passwords ? "wide" : "primary wide";
   return loginForm({
-    go: submit(t("login.byPasskey"),
-      { id: "passkey-login", class: passwords ? "wide" : "primary wide" }),
+    go: submit(t("login.byPasskey"), { id: "passkey-login", class: kind }),
     attempt: async () => ({ passkey: await sign("login") }),
   }, then);
 }
 
 function recovery(then) {
-  const name = nameInput("recovery-name");
-  const code = h("input", { id: "recovery-code", autocomplete: "off", autocapitalize: "none",
-    spellcheck: "false", maxlength: 256 });
+  const name = nameInput("recovery-name"), code = entry({ id: "recovery-code", maxlength: 256 });
   return h("details", h("summary", t("login.useCode")), loginForm({
     body: [field(t("word.name"), name), field(t("word.recoveryCode"), code, t("login.once"))],
-    go: submit(t("login.byCode"), { class: "wide" }),
-    attempt: () => ({ username: typed(name, "login.typeName").trim(),
+    go: submit(t("login.byCode"), ".wide"),
+    attempt: async () => ({ username: typed(name, "login.typeName").trim(),
       recoveryCode: typed(code, "login.typeCode").trim() }),
-    wrong: t("login.wrongCode"),
+    wrong: "login.wrongCode",
   }, () => then(true)));
 }
 
-/** Why passkeys cannot be used here, and what helps. */
 export function obstacleNotice({ text, origin }) {
-  return h("div.notice.wait", { id: "no-passkeys" },
+  return h("div#no-passkeys.notice.wait",
     h("h2", t("login.noPasskeys")), h("p", text),
     origin && h("p", phrase("login.openThere", { address: h("a", { href: origin }, origin) })));
 }
 
-function submit(text, props) { return h("button", { type: "submit", ...props }, text); }
-
 function nameInput(id) {
-  return h("input", { id, name: "username", autocomplete: "username", autocapitalize: "none",
-    spellcheck: "false", required: true, maxlength: 256 });
+  return entry({ id, name: "username", autocomplete: "username", required: true, maxlength: 256 });
 }
 
-function typed(input, problem) {
+function typed(input, wrong) {
   if (input.value.trim()) return input.value;
   input.focus();
-  throw new Error(t(problem));
+  throw new Error(t(wrong));
 }

@@ -7,14 +7,11 @@ import { has, t } from "./text.js";
 export function obstacle() {
   const { passkeys, passkeyProblem, origin } = info.login;
   if (!passkeys) return { text: t(`obstacle.${passkeyProblem ?? "none"}`) };
-  if (origin !== location.origin) {
-    return { text: t("obstacle.elsewhere"), origin };
-  }
+  if (origin !== location.origin) return { text: t("obstacle.elsewhere"), origin };
   if (isSecureContext && window.PublicKeyCredential) return null;
   return { text: t("obstacle.browser") };
 }
 
-/** A new passkey of this person, as the authority wants it. */
 export async function makePasskey() {
   const made = await asked("create", "register");
   const { clientDataJSON, attestationObject, getTransports } = made.response;

@@ -1,48 +1,46 @@
 // One numeric field over time: its newest value, and a plot of buckets as SVG.
 
 import { exactTime, numberScale, timeTicks } from "./axes.js";
-import { fill, h } from "./dom.js";
+import { fill, freshID, h } from "./dom.js";
 import { number, t } from "./text.js";
-import { nowMs, when } from "./time.js";
+import { when } from "./time.js";
 
 const height = 180, top = 8, floor = 24, tapMs = 350, dragPx = 8;
-let lastClip = 0;
+const keys = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10,
+  Home: -Infinity, End: Infinity };
+
+function set(node, attributes) {
+  for (const name in attributes) node.setAttribute(name, attributes[name]);
+}
 
 /**
  * `draw()` shows `series`: {buckets, step, newest, unit, problem}. A bucket is {at, low, high,
  * mean, isLate}; `at` is its middle.
  */
 export function plot(from, field, series, view) {
-  const value = h("span.value"), note = h("span.note");
-  const sums = h("p.note.sums");
-  const clip = `plot-${++lastClip}`, area = h("rect");
-  const grid = h("path.lines"), cross = h("path.cross");
-  const band = h("path.band"), line = h("path.line");
-  const alone = h("path.alone"), late = h("path.late");
-  const dot = h("path.dot"), pin = h("path.dot.pin");
-  const brush = h("rect.brush");
-  const labels = h("g.labels");
+  const value = h("span.value"), note = h("span.note"), sums = h("p.note.sums");
+  const clip = freshID("plot"), area = h("rect"), brush = h("rect.brush"), labels = h("g.labels");
+  const [grid, cross, band, line, alone, late, dot, pin] =
+    ["lines", "cross", "band", "line", "alone", "late", "dot", "dot.pin"].map(c => h(`path.${c}`));
   const svg = h("svg", {
     role: "slider", tabindex: "0", "aria-valuemin": "0",
     onpointerdown: down, onpointermove: move, onpointerup: up, onpointercancel: cancel,
     onpointerleave: leave, onkeydown: key, onwheel: wheel,
     onblur: () => { if (isByKey) view.release(); },
   }, h("defs", h("clipPath", { id: clip }, area)), grid, labels,
-  h("g", { "clip-path": `url(#${clip})` }, brush, band, line, alone, late, cross,
-    dot, pin));
+  h("g", { "clip-path": `url(#${clip})` }, brush, band, line, alone, late, cross, dot, pin));
   const node = h("figure.plot", { "data-series": `${from}.${field}` },
-    h("figcaption", h("h3", field, h("small", ` ${from}`)), value, note),
-    svg, sums);
+    h("figcaption", h("h3", field, h("small", ` ${from}`)), value, note), svg, sums);
   const fingers = new Map();
   let shown = [], span = [0, 1], scale = null, left = 40, width = 300, typical = 0;
-  let drag = null, pinch = null, tapped = 0, wheeled = 0, isByKey = false;
-  let isMarked = false;
+  let drag = null, pinch = null, tapped = 0, wheeled = 0, isByKey = false, isMarked = false;
 
-  const x = ms => left + (width - left) * (ms - span[0]) / (span[1] - span[0]);
+  const px = ms => left + (width - left) * (ms - span[0]) / (span[1] - span[0]);
+  const x = ms => px(ms).toFixed(1);
   const time = px => span[0] + (span[1] - span[0]) * (px - left) / (width - left);
-  const y = n => top + (height - top - floor) * (scale.most - n) / (scale.most - scale.least);
-  const at = (ms, n) => `${x(ms).toFixed(1)} ${y(n).toFixed(1)}`;
-  /** As exactly as the plot can be read. */
+  const py = n => top + (height - top - floor) * (scale.most - n) / (scale.most - scale.least);
+  const y = n => py(n).toFixed(1);
+  const at = (ms, n) => `${x(ms)} ${y(n)}`;
   function round(n) {
     const unit = (scale.ticks[1] - scale.ticks[0]) / 100;
     return Math.round(n / unit) * unit;
@@ -56,30 +54,30 @@ export function plot(from, field, series, view) {
     shown = series.buckets.filter(b => b.at >= span[0] && b.at <= span[1]);
     const isHeld = view.held !== null && before[0] === span[0] && before[1] === span[1];
     if (!scale || !isHeld) measure();
-    svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    place(area, left, width - left, height);
+    set(svg, { viewBox: `0 0 ${width} ${height}` });
+    set(area, { x: left, width: Math.max(0, width - left), height });
     axes();
     data();
     tell();
-    return node;
   };
 
+  const least = () => Math.min(...shown.map(b => b.low));
+  const most = () => Math.max(...shown.map(b => b.high));
+
   function measure() {
-    const lows = shown.map(b => b.low), highs = shown.map(b => b.high);
-    scale = shown.length ? numberScale(Math.min(...lows), Math.max(...highs), 4)
+    scale = shown.length ? numberScale(least(), most(), 4)
       : { least: 0, most: 1, ticks: [], labels: [] };
     left = 12 + 7.5 * Math.max(3, ...scale.labels.map(l => l.length));
   }
 
   function axes() {
     const times = timeTicks(...span, Math.max(2, (width - left) / 56));
-    grid.setAttribute("d", [...scale.ticks.map(n => `M${left} ${y(n).toFixed(1)}H${width}`),
-      ...times.map(([ms]) => `M${x(ms).toFixed(1)} ${height - floor}v4`)].join(""));
-    const text = (px, py, anchor, words) =>
-      h("text", { x: px.toFixed(1), y: py.toFixed(1), "text-anchor": anchor }, words);
+    set(grid, { d: [...scale.ticks.map(n => `M${left} ${y(n)}H${width}`),
+      ...times.map(([ms]) => `M${x(ms)} ${height - floor}v4`)].join("") });
+    const text = (x, y, anchor, words) => h("text", { x, y, "text-anchor": anchor }, words);
     labels.replaceChildren(
-      ...scale.ticks.map((n, i) => text(left - 6, y(n) + 4, "end", scale.labels[i])),
-      ...times.filter(([ms]) => x(ms) > left + 14 && x(ms) < width - 18)
+      ...scale.ticks.map((n, i) => text(left - 6, py(n) + 4, "end", scale.labels[i])),
+      ...times.filter(([ms]) => px(ms) > left + 14 && px(ms) < width - 18)
         .map(([ms, words]) => text(x(ms), height - 6, "middle", words)));
   }
 
@@ -97,17 +95,16 @@ export function plot(from, field, series, view) {
     }
     const long = runs.filter(run => run.length > 1);
     const through = (run, kind) => run.map(b => at(b.at, b[kind])).join("L");
-    line.setAttribute("d", long.map(run => `M${through(run, "mean")}`).join(""));
-    band.setAttribute("d", long.map(run =>
-      `M${through(run, "high")}L${through([...run].reverse(), "low")}z`).join(""));
-    alone.setAttribute("d", runs.filter(run => run.length === 1).map(([b]) =>
-      `M${at(b.at, b.low)}L${at(b.at, b.high)}h0`).join(""));
-    const wide = Math.max(3, x(typical) - x(0));
-    late.setAttribute("d", near.filter(b => b.isLate).map(b =>
-      `M${(x(b.at) - wide / 2).toFixed(1)} ${height - floor - 2}h${wide.toFixed(1)}`).join(""));
-    const newest = shown.at(-1);
-    const isLast = newest && newest === all.at(-1);
-    dot.setAttribute("d", isLast ? `M${at(newest.at, newest.mean)}h0` : "");
+    set(line, { d: long.map(run => `M${through(run, "mean")}`).join("") });
+    set(band, { d: long.map(run =>
+      `M${through(run, "high")}L${through([...run].reverse(), "low")}z`).join("") });
+    set(alone, { d: runs.filter(run => run.length === 1).map(([b]) =>
+      `M${at(b.at, b.low)}L${at(b.at, b.high)}h0`).join("") });
+    const wide = Math.max(3, px(typical) - px(0));
+    set(late, { d: near.filter(b => b.isLate).map(b =>
+      `M${(px(b.at) - wide / 2).toFixed(1)} ${height - floor - 2}h${wide.toFixed(1)}`).join("") });
+    const newest = shown.at(-1), isLast = newest && newest === all.at(-1);
+    set(dot, { d: isLast ? `M${at(newest.at, newest.mean)}h0` : "" });
   }
 
   /** The bucket at the time that is held, if there is one. */
@@ -118,22 +115,18 @@ export function plot(from, field, series, view) {
   }
 
   function nearest(ms) {
-    let best = 0;
-    shown.forEach((b, i) => {
-      if (Math.abs(b.at - ms) < Math.abs(shown[best].at - ms)) best = i;
-    });
-    return best;
+    const far = shown.map(b => Math.abs(b.at - ms));
+    return far.indexOf(Math.min(...far));
   }
 
   function tell() {
-    const { newest } = series, held = shown[heldIndex()];
-    const clock = exactTime(view.held ?? newest?.writtenMs ?? 0, series.step, nowMs());
+    const { newest } = series, index = heldIndex(), held = shown[index];
     let words = "";
     if (view.held !== null) {
-      words = !held ? t("plot.noneAt", { clock }) : [held.low < held.high
-        && t("plot.range", { low: round(held.low), high: round(held.high) }),
-      t("plot.at", { clock }),
-      held.isLate && t("word.lateBracket")].filter(Boolean).join(" ");
+      const clock = exactTime(view.held, series.step);
+      words = !held ? t("plot.noneAt", { clock }) : [
+        held.low < held.high && t("plot.range", { low: round(held.low), high: round(held.high) }),
+        t("plot.at", { clock }), held.isLate && t("word.lateBracket")].filter(Boolean).join(" ");
       value.textContent = held ? withUnit(round(held.mean)) : "–";
       note.textContent = words;
       note.dataset.at = "";
@@ -144,25 +137,22 @@ export function plot(from, field, series, view) {
         note.dataset.at = newest.writtenMs;
       }
     }
-    cross.setAttribute("d", view.held === null ? ""
-      : `M${x(view.held).toFixed(1)} 0V${height - floor}`);
-    pin.setAttribute("d", held ? `M${at(held.at, held.mean)}h0` : "");
+    set(cross, { d: view.held === null ? "" : `M${x(view.held)} 0V${height - floor}` });
+    set(pin, { d: held ? `M${at(held.at, held.mean)}h0` : "" });
     const summary = summarize();
     sums.textContent = `${summary[0].toUpperCase()}${summary.slice(1)}.`;
-    const told = newest && t("plot.newest", { value: withUnit(newest.number),
-      clock: exactTime(newest.writtenMs, 1000, nowMs()) });
-    svg.setAttribute("aria-label", t("plot.label",
-      { field, from, text: told ? `${told}, ${summary}` : summary }));
-    svg.setAttribute("aria-valuemax", Math.max(0, shown.length - 1));
-    svg.setAttribute("aria-valuenow", Math.max(0, heldIndex()));
-    svg.setAttribute("aria-valuetext", `${value.textContent} ${words}`.trim());
+    const text = newest ? `${t("plot.newest", { value: withUnit(newest.number),
+      clock: exactTime(newest.writtenMs, 1000) })}, ${summary}` : summary;
+    set(svg, { "aria-label": t("plot.label", { field, from, text }),
+      "aria-valuemax": Math.max(0, shown.length - 1), "aria-valuenow": Math.max(0, index),
+      "aria-valuetext": `${value.textContent} ${words}`.trim() });
   }
 
   function summarize() {
     if (series.problem) return series.problem;
-    if (!shown.length) return series.isLoading ? t("plot.loading") : t("plot.none");
-    const least = Math.min(...shown.map(b => b.low)), most = Math.max(...shown.map(b => b.high));
-    const text = t("plot.extremes", { least: withUnit(round(least)), most: withUnit(round(most)) });
+    if (!shown.length) return t(series.isLoading ? "plot.loading" : "plot.none");
+    const text = t("plot.extremes",
+      { least: withUnit(round(least())), most: withUnit(round(most())) });
     return shown.some(b => b.isLate) ? `${text}. ${t("plot.marked")}` : text;
   }
 
@@ -188,15 +178,15 @@ export function plot(from, field, series, view) {
   }
 
   function move(event) {
-    const px = pixel(event);
-    if (fingers.has(event.pointerId)) fingers.set(event.pointerId, px);
+    const to = pixel(event);
+    if (fingers.has(event.pointerId)) fingers.set(event.pointerId, to);
     if (pinch) return spread();
-    if (drag && Math.abs(px - drag.from) > dragPx) drag.moved = true;
+    if (drag && Math.abs(to - drag.from) > dragPx) drag.moved = true;
     if (drag?.isBrush && drag.moved) {
-      const [a, b] = [drag.from, px].sort((m, n) => m - n);
-      place(brush, a, b - a, height - floor);
+      set(brush, { x: Math.min(drag.from, to), width: Math.abs(to - drag.from),
+        height: height - floor });
     }
-    if (drag || event.pointerType === "mouse") point(px);
+    if (drag || event.pointerType === "mouse") point(to);
   }
 
   /** Two fingers keep the times that they touched. */
@@ -209,17 +199,20 @@ export function plot(from, field, series, view) {
     isMarked = true;
   }
 
-  function up(event) {
-    const px = pixel(event), held = drag;
+  /** Forgets a finger, and the mouse's drag. */
+  function lift(event) {
     fingers.delete(event.pointerId);
-    if (pinch) {
-      if (!fingers.size) pinch = null;
-      return;
-    }
+    const held = pinch ? null : drag;
+    if (!fingers.size) pinch = null;
     drag = null;
-    clearBrush();
+    set(brush, { width: 0 });
+    return held;
+  }
+
+  function up(event) {
+    const to = pixel(event), held = lift(event);
     if (held?.isBrush && held.moved) {
-      view.zoom([time(Math.min(held.from, px)), time(Math.max(held.from, px))]);
+      view.zoom([time(Math.min(held.from, to)), time(Math.max(held.from, to))]);
     } else if (held && !held.moved) {
       if (event.timeStamp - tapped < tapMs) view.back();
       tapped = event.timeStamp;
@@ -227,15 +220,10 @@ export function plot(from, field, series, view) {
   }
 
   function cancel(event) {
-    fingers.delete(event.pointerId);
-    if (!fingers.size) pinch = null;
-    drag = null;
-    clearBrush();
+    lift(event);
     // The finger scrolls the page.
     view.release();
   }
-
-  function clearBrush() { place(brush, 0, 0, 0); }
 
   function leave(event) {
     if (event.pointerType === "mouse" && !drag) view.release();
@@ -253,26 +241,18 @@ export function plot(from, field, series, view) {
   }
 
   function key(event) {
-    const index = view.held === null ? shown.length : nearest(view.held);
-    const steps = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10,
-      PageUp: 10, Home: -Infinity, End: Infinity };
-    if (event.key in steps && shown.length) {
+    const { key } = event;
+    if (key in keys && shown.length) {
       isByKey = true;
-      const next = Math.min(Math.max(index + steps[event.key], 0), shown.length - 1);
-      view.hold(shown[next].at);
-    } else if (event.key === "+" || event.key === "-") view.scale(event.key === "+" ? 0.5 : 2);
-    else if (event.key === "Escape") { if (view.held === null) view.back(); else view.release(); }
+      const index = view.held === null ? shown.length : nearest(view.held);
+      view.hold(shown[Math.min(Math.max(index + keys[key], 0), shown.length - 1)].at);
+    } else if (key === "+" || key === "-") view.scale(key === "+" ? 0.5 : 2);
+    else if (key === "Escape") view.held === null ? view.back() : view.release();
     else return;
     event.preventDefault();
   }
 
   return node;
-}
-
-function place(rect, x, width, height) {
-  for (const [name, n] of Object.entries({ x, width, height })) {
-    rect.setAttribute(name, Math.max(0, n));
-  }
 }
 
 /** The usual distance of buckets: nine of ten are no further apart. */

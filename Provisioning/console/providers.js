@@ -23,7 +23,6 @@ function link({ name, title, url }, place, text, before) {
   } }, text ?? title);
 }
 
-/** Buttons that log in again, for a person whose providers have these names. */
 export function againButtons(names) {
   const own = (info.login.providers ?? []).filter(one => names.includes(one.name));
   return own.map(one => link(one, () => location.hash, t("login.againWith", one),

@@ -1,7 +1,7 @@
 // Alerts on this phone, by Web Push: one switch.
 
 import { get, onNobody, put, remove } from "./api.js";
-import { h } from "./dom.js";
+import { checkbox, h, problem } from "./dom.js";
 import { t } from "./text.js";
 
 async function manager() {
@@ -11,10 +11,8 @@ async function manager() {
 
 /** Hidden where the authority or the browser cannot do it. */
 export function pushSwitch() {
-  const box = h("input", { type: "checkbox", id: "push", onchange: change });
-  const error = h("p.error", { role: "alert" });
-  const node = h("div", { hidden: true },
-    h("label.check", box, t("push.alerts")), error);
+  const box = checkbox({ id: "push", onchange: change }), error = problem();
+  const node = h("div", { hidden: true }, h("label.check", box, t("push.alerts")), error);
   let key = null;
 
   async function load() {

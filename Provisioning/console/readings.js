@@ -16,13 +16,13 @@ const greatest = 1e290;
 
 const source = from => from.class + (from.objectId ? `/${from.objectId}` : "");
 const title = from => `${source(from)}.${from.field}`;
+const isText = series => series.newest.text !== undefined;
 
 export function readings(path) {
-  const fields = new Map();
-  const asOf = h("p.as-of", { role: "status" });
+  const fields = new Map(), more = new Set();
+  const asOf = h("p.as-of", { role: "status" }), node = h("div.feed");
   const plots = h("div.plots"), texts = h("div.texts");
-  const node = h("div.feed"), more = new Set();
-  let view = null, isKept = true, drawing = 0, fetching = 0, board = null, units = {};
+  let view = null, isKept = true, drawing = 0, fetching = 0, board = null;
   let stream = "connecting", streamAt = nowMs(), heardMs = nowMs();
 
   async function load() {
@@ -33,7 +33,7 @@ export function readings(path) {
       fields.clear();
     }
     isKept = kept;
-    for (const newest of results) put(newest);
+    results.forEach(put);
     arrange();
     fetchAll();
   }
@@ -50,22 +50,20 @@ export function readings(path) {
     return true;
   }
 
-  function add(reading) {
+  function add({ class: name, objectId, writtenMs, atMs: receivedMs, values, texts }) {
     heardMs = nowMs();
     if (!view) return;
-    const from = { class: reading.class, objectId: reading.objectId, writtenMs: reading.writtenMs,
-      receivedMs: reading.atMs, late: reading.atMs - reading.writtenMs > lateMs };
+    const late = receivedMs - writtenMs > lateMs;
+    const from = { class: name, objectId, writtenMs, receivedMs, late };
     let isNew = false;
-    for (const [field, number] of Object.entries(reading.values ?? {})) {
+    for (const [field, number] of Object.entries(values ?? {})) {
       isNew = put({ ...from, field, number }) || isNew;
       const series = fields.get(title({ ...from, field }));
       if (!series || Math.abs(number) > greatest) continue;
-      series.live.push([reading.writtenMs, number, from.late]);
-      if (series.live.length > mostLive) series.live.shift();
-      series.isStale = true;
-      series.hasNews = true;
+      series.live = [...series.live, [writtenMs, number, late]].slice(-mostLive);
+      series.isStale = series.hasNews = true;
     }
-    for (const [field, text] of Object.entries(reading.texts ?? {})) {
+    for (const [field, text] of Object.entries(texts ?? {})) {
       isNew = put({ ...from, field, text }) || isNew;
     }
     if (isNew) arrange();
@@ -80,10 +78,9 @@ export function readings(path) {
     fetching = setTimeout(fetchAll, 150);
   }
 
-  function fetchAll() {
-    if (!isKept) return;
-    for (const series of fields.values()) if (series.plot?.isConnected) fetchSeries(series);
-  }
+  const plotted = () => [...fields.values()].filter(series => series.plot?.isConnected);
+
+  function fetchAll() { if (isKept) plotted().forEach(fetchSeries); }
 
   async function fetchSeries(series) {
     const [from, to] = view.span(), room = (to - from) / 10, started = nowMs();
@@ -99,10 +96,8 @@ export function readings(path) {
       // The plot shows another span by now.
       if (series.started !== started) return;
       heardMs = nowMs();
-      series.stored = buckets(answer);
-      series.step = answer.step;
-      series.live = series.live.filter(([ms]) => ms > started - settledMs);
-      series.problem = null;
+      Object.assign(series, { stored: buckets(answer), step: answer.step, problem: null,
+        live: series.live.filter(([ms]) => ms > started - settledMs) });
     } catch (error) {
       if (series.started === started) series.problem = error.message.replace(/\.$/, "");
     }
@@ -111,31 +106,29 @@ export function readings(path) {
     if (me) draw();
   }
 
+  const sorted = () => [...fields.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+
   function arrange() {
-    const all = [...fields.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
-    const numbers = all.filter(s => "number" in s.newest), words = all.filter(s => s.newest.text
-      !== undefined);
+    const all = sorted(), numbers = all.filter(s => "number" in s.newest);
+    const words = all.filter(isText);
     const shown = more.has("plots") ? numbers : numbers.slice(0, plotsAtFirst);
-    const fresh = [];
-    for (const series of shown) {
-      if (series.plot) continue;
+    const fresh = shown.filter(series => !series.plot);
+    for (const series of fresh) {
       series.plot = plot(source(series.newest), series.newest.field, series, view);
-      fresh.push(series);
     }
     fill(plots, shown.map(s => s.plot));
-    fill(node, asOf, !isKept && h("p.note", phrase("readings.notKept",
-      { setting: h("code", "[data] keep") })),
-    shown.length > 0 && [view.node, plots], moreButton("plots", numbers.length - shown.length),
-    words.length > 0 && texts, moreButton("texts", words.length - textsAtFirst),
-    !all.length && empty(t("readings.none"),
-      t("readings.noneText")),
-    isKept && all.length > 0 && exportHint());
+    fill(node, asOf,
+      !isKept && h("p.note", phrase("readings.notKept", { setting: h("code", "[data] keep") })),
+      shown.length > 0 && [view.node, plots], moreButton("plots", numbers.length - shown.length),
+      words.length > 0 && texts, moreButton("texts", words.length - textsAtFirst),
+      !all.length && empty(t("readings.none"), t("readings.noneText")),
+      isKept && all.length > 0 && exportHint());
     draw();
     if (isKept) fresh.forEach(fetchSeries);
   }
 
-  function moreButton(kind, count) {
-    return count > 0 && !more.has(kind) && button(t("readings.more", { n: count }), () => {
+  function moreButton(kind, n) {
+    return n > 0 && !more.has(kind) && button(t("readings.more", { n }), () => {
       more.add(kind);
       arrange();
     });
@@ -143,31 +136,27 @@ export function readings(path) {
 
   function exportHint() {
     const name = board?.name ? `'${board.name.replaceAll("'", "'\\''")}'` : "BOARD";
+    const [{ newest }] = fields.values();
     return h("p.note", t("readings.asFile"), " ", h("code",
-      `postern export --board ${name} --class ${
-        [...fields.values()][0].newest.class} --since 7d --format csv`));
+      `postern export --board ${name} --class ${newest.class} --since 7d --format csv`));
   }
 
   function draw() {
     sayAsOf();
     view?.tell();
-    let words = [];
-    for (const series of fields.values()) {
-      if (series.newest.text !== undefined) words.push(series);
-      if (!series.plot?.isConnected) continue;
+    for (const series of plotted()) {
       if (series.isStale) merge(series);
-      series.unit = units[series.newest.class]?.[series.newest.field];
+      series.unit = board?.units?.[series.newest.class]?.[series.newest.field];
       series.plot.draw();
     }
+    const words = sorted().filter(isText);
     if (!words.length) return;
-    words.sort((a, b) => (a.name < b.name ? -1 : 1));
-    if (!more.has("texts")) words = words.slice(0, textsAtFirst);
-    renew(texts, facts(words.map(({ newest }) => [
+    const shown = more.has("texts") ? words : words.slice(0, textsAtFirst);
+    renew(texts, facts(shown.map(({ newest }) => [
       [newest.field, h("small", ` ${source(newest)}`)],
       [newest.text.length > 80 ? h("pre", { tabindex: "0" }, newest.text)
         : h("span.what", newest.text || t("word.empty")),
-      h("span.note", when(newest.writtenMs / 1000),
-        newest.late && t("readings.late"))]])));
+      h("span.note", when(newest.writtenMs / 1000), newest.late && t("readings.late"))]])));
   }
 
   /** Says how old the page's knowledge is, while nothing new can arrive. */
@@ -175,11 +164,10 @@ export function readings(path) {
     if (stream === "live" && !document.hidden) heardMs = nowMs();
     const isAway = stream === "reconnecting"
       || stream === "connecting" && nowMs() - Math.max(streamAt, heardMs) > 3000;
-    const words = isAway
-      ? phrase("readings.away", { time: exactTime(heardMs, 60000, nowMs()) })
-      : board?.status === "down" && board.statusSince ? phrase("readings.offline", {
-        time: exactTime(1000 * board.statusSince, 60000, nowMs()), when: when(board.statusSince) })
-        : [];
+    const since = board?.status === "down" && board.statusSince;
+    const words = isAway ? phrase("readings.away", { time: exactTime(heardMs, 60000) })
+      : since ? phrase("readings.offline",
+        { time: exactTime(1000 * since, 60000), when: when(since) }) : [];
     const text = words.map(w => w.textContent ?? w).join("");
     if (asOf.textContent !== text) fill(asOf, words);
     asOf.hidden = !text;
@@ -194,7 +182,6 @@ export function readings(path) {
 
   function setBoard(next) {
     board = next;
-    units = next.units ?? {};
     draw();
   }
 
@@ -202,8 +189,8 @@ export function readings(path) {
   function tick() {
     draw();
     if (!isKept || document.hidden || view?.held !== null) return;
-    for (const series of fields.values()) {
-      if (series.plot?.isConnected && !series.isLoading && (series.hasNews || series.problem)
+    for (const series of plotted()) {
+      if (!series.isLoading && (series.hasNews || series.problem)
         && nowMs() - series.loadedMs > reloadMs) fetchSeries(series);
     }
   }
@@ -228,10 +215,9 @@ export function readings(path) {
 
 /** The buckets of an answer that have a number. `at` is the middle of a bucket. */
 function buckets({ start, step, min, max, mean, count, late }) {
-  const isLate = new Set(late);
   return count.flatMap((n, i) => (n && mean[i] !== null ? [{
     at: start + i * step + step / 2, low: min[i], high: max[i], mean: mean[i], count: n,
-    isLate: isLate.has(i),
+    isLate: late?.includes(i),
   }] : []));
 }
 
@@ -240,18 +226,13 @@ function buckets({ start, step, min, max, mean, count, late }) {
  * more decides.
  */
 function merge(series) {
-  const { step } = series, all = new Map(series.stored.map(b => [b.at, b]));
-  const fresh = new Map();
+  const { step } = series, all = new Map(series.stored.map(b => [b.at, b])), fresh = new Map();
   for (const [ms, n, isLate] of series.live) {
     const at = Math.floor(ms / step) * step + step / 2;
-    const bucket = fresh.get(at) ?? { at, low: n, high: n, sum: 0, count: 0, isLate: false };
-    bucket.low = Math.min(bucket.low, n);
-    bucket.high = Math.max(bucket.high, n);
-    bucket.sum += n;
-    bucket.count += 1;
-    bucket.mean = bucket.sum / bucket.count;
-    bucket.isLate ||= isLate;
-    fresh.set(at, bucket);
+    const old = fresh.get(at) ?? { low: n, high: n, sum: 0, count: 0, isLate: false };
+    const sum = old.sum + n, count = old.count + 1;
+    fresh.set(at, { at, sum, count, mean: sum / count, low: Math.min(old.low, n),
+      high: Math.max(old.high, n), isLate: old.isLate || isLate });
   }
   for (const [at, bucket] of fresh) {
     const old = all.get(at);

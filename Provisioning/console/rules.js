@@ -1,6 +1,6 @@
 // The rules of a session: presets, and custom rules.
 
-import { choice, field, fill, h } from "./dom.js";
+import { choice, entry, field, fill, h } from "./dom.js";
 import { t } from "./text.js";
 
 const example = '{\n  "default": "deny",\n  "rules": [\n'
@@ -11,37 +11,29 @@ const example = '{\n  "default": "deny",\n  "rules": [\n'
  * the chosen scope; undefined for everything; throws if it is wrong.
  */
 export function ruleChooser(present = null) {
-  const classes = h("input", { value: "Reading", autocomplete: "off", autocapitalize: "none",
-    spellcheck: "false", maxlength: 128 });
+  const classes = entry({ value: "Reading", maxlength: 128 }), more = h("div.more");
   const text = h("textarea", { rows: 9, spellcheck: "false", autocapitalize: "none",
     value: present ? JSON.stringify(present, null, 2) : example });
-  const more = h("div.more");
   const fields = {
-    readings: field(t("rules.class"), classes,
-      t("rules.classNote")),
-    everything: null,
+    readings: field(t("rules.class"), classes, t("rules.classNote")),
     custom: field(t("word.rules"), text, t("rules.scopeNote")),
   };
-  const chooser = choice(t("rules.what"), "rules", [
-    { value: "everything", label: t("word.everything"),
-      note: t("rules.everythingNote") },
-    { value: "readings", label: t("rules.readings"), note: t("rules.readingsNote") },
-    { value: "custom", label: t("rules.custom"), note: t("rules.customNote") },
-  ], present ? "custom" : "everything", show);
+  const options = ["everything", "readings", "custom"].map(value =>
+    ({ value, label: t(`rules.${value}`), note: t(`rules.${value}Note`) }));
+  const chooser = choice(t("rules.what"), "rules", options,
+    present ? "custom" : "everything", show);
   const chosen = () => chooser.querySelector("input:checked").value;
 
   function show() { fill(more, fields[chosen()]); }
 
   function scope() {
-    if (chosen() === "everything") return undefined;
-    return chosen() === "readings" ? readings() : custom();
+    const kind = chosen();
+    return kind === "everything" ? undefined : kind === "readings" ? readings() : custom();
   }
 
   function readings() {
     const name = classes.value.trim();
-    if (!/^[A-Za-z][A-Za-z0-9_]{0,127}$/.test(name)) {
-      throw new Error(t("rules.badClass"));
-    }
+    if (!/^[A-Za-z][A-Za-z0-9_]{0,127}$/.test(name)) throw new Error(t("rules.badClass"));
     return { default: "deny", rules: [{ class: name, allow: ["create"] }] };
   }
 
@@ -52,9 +44,7 @@ export function ruleChooser(present = null) {
     } catch (error) {
       throw new Error(t("rules.notJSON", { error: error.message }));
     }
-    if (!value || typeof value !== "object" || Array.isArray(value)) {
-      throw new Error(t("rules.oneObject"));
-    }
+    if (value?.constructor !== Object) throw new Error(t("rules.oneObject"));
     return value;
   }
 

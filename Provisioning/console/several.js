@@ -1,8 +1,9 @@
 // The same act on several boards. Each result is shown with its board.
 
+import { spanChoice } from "./acts.js";
 import { me, post, put, Refused, remove } from "./api.js";
 import { ask } from "./dialog.js";
-import { button, choice, field, h, say } from "./dom.js";
+import { button, entry, field, h, say } from "./dom.js";
 import { phrase, t } from "./text.js";
 import { endChoices, now, parseTime, when } from "./time.js";
 
@@ -10,23 +11,21 @@ import { endChoices, now, parseTime, when } from "./time.js";
 export function selection(cards, done) {
   const chosen = new Set();
   let isOn = false;
-  const toggle = button(t("act.select"), () => turn(!isOn), { id: "select" });
+  const toggle = button(t("act.select"), turn, { id: "select" });
   const words = h("p", { role: "status" });
-  const act = (text, id, open, kind) => button(text, () => {
+  const act = (name, id, open, kind) => button(t(`act.${name}`), () => {
     const boards = [...chosen].map(b => cards.get(b)?.board).filter(Boolean);
     if (boards.length) open(boards, done);
     else say(t("several.first"));
   }, { id, class: kind });
-  const bar = h("section.card.picked", { "aria-label": t("several.title"), hidden: true },
-    words, h("div.actions",
-      button(t("several.all"), all, { id: "pick-all" }),
-      act(t("act.extend"), "extend-all", extendBoards),
-      act(t("act.label"), "label-all", labelBoards),
-      act(t("act.signOut"), "sign-out-all", signOutBoards, "danger")));
+  const bar = h("section.card.picked", { "aria-label": t("several.title"), hidden: true }, words,
+    h("div.actions", button(t("several.all"), all, { id: "pick-all" }),
+      act("extend", "extend-all", extendBoards), act("label", "label-all", labelBoards),
+      act("signOut", "sign-out-all", signOutBoards, "danger")));
 
-  function turn(to) {
-    isOn = to;
-    toggle.textContent = isOn ? t("several.end") : t("act.select");
+  function turn() {
+    isOn = !isOn;
+    toggle.textContent = t(isOn ? "several.end" : "act.select");
     bar.hidden = !isOn;
     chosen.clear();
     show();
@@ -42,15 +41,16 @@ export function selection(cards, done) {
     show();
   }
 
+  function tell() { words.textContent = t("several.selected", { n: chosen.size }); }
+
   function show() {
-    words.textContent = t("several.selected", { n: chosen.size });
+    tell();
     for (const card of cards.values()) card.offer();
   }
 
   function set(id, isChosen) {
-    if (isChosen) chosen.add(id);
-    else chosen.delete(id);
-    words.textContent = t("several.selected", { n: chosen.size });
+    chosen[isChosen ? "add" : "delete"](id);
+    tell();
   }
 
   return { toggle, bar, keep, set, isOn: () => isOn, has: id => chosen.has(id) };
@@ -60,17 +60,16 @@ export function selection(cards, done) {
  * Asks, then calls `act(board, read(form))` for one board after the other; it returns words. If
  * some fail, the dialog shows which and why, and tries only those again.
  */
-function forEach(boards, done, { act, read, body, ...rest }) {
+function forEach(boards, done, { key, act, read, body, confirm, danger }) {
   const rows = boards.map(board => {
     const result = h("span.note");
-    return { board, result, node: h("li", h("p",
-      h("span.what", board.name), " ", result)) };
+    return { board, result, node: h("li", h("p", h("span.what", board.name), " ", result)) };
   });
   let left = rows;
-  const list = h("ul.rows.each", { tabindex: "0", "aria-label": t("word.boards") },
-    rows.map(row => row.node));
   const dialog = ask({
-    ...rest, dismiss: t("act.close"), body: [body, list],
+    title: t(key, { n: boards.length, name: boards[0].name }), confirm: t(confirm), danger,
+    dismiss: t("act.close"), body: [body, h("ul.rows.each",
+      { tabindex: "0", "aria-label": t("word.boards") }, rows.map(row => row.node))],
     async submit(form) {
       const wanted = read?.(form);
       for (const row of left) row.result.textContent = t("several.notYet");
@@ -106,8 +105,7 @@ function extendBoards(boards, done) {
   const spans = endChoices(least("sessionExpiresAt"), least("sessionLatestEnd")).later;
   if (!spans.length) return say(t("several.none"));
   forEach(boards, done, {
-    title: t("several.extend", { n: boards.length }), confirm: t("act.extend"),
-    body: choice(t("acts.howLong"), "duration", spans, spans.at(-1).value, null, "chips four"),
+    key: "several.extend", confirm: "act.extend", body: spanChoice(spans),
     read: form => Number(form.elements.duration.value),
     async act(board, seconds) {
       const latest = Math.floor((board.sessionLatestEnd ?? Infinity) - now());
@@ -126,12 +124,9 @@ function labelsIn(input) {
 }
 
 export function labelBoards(boards, done) {
-  const input = name => h("input", { name, autocomplete: "off", autocapitalize: "none",
-    spellcheck: "false", maxlength: 300 });
+  const input = name => entry({ name, maxlength: 300 });
   forEach(boards, done, {
-    title: t(boards.length === 1 ? "several.labelOne" : "several.label",
-      { n: boards.length, name: boards[0].name }),
-    confirm: t("act.label"),
+    key: boards.length === 1 ? "several.labelOne" : "several.label", confirm: "act.label",
     body: [field(t("several.add"), input("add"), t("several.labelNote")),
       field(t("several.remove"), input("remove"))],
     read: ({ elements }) =>
@@ -145,11 +140,11 @@ export function labelBoards(boards, done) {
 
 function signOutBoards(boards, done) {
   forEach(boards, done, {
-    title: t("several.signOut", { n: boards.length }), confirm: t("act.signOut"), danger: true,
+    key: "several.signOut", confirm: "act.signOut", danger: true,
     body: h("p", t("several.signOutText")),
     async act(board) {
       const { brokerTold } = await remove(session(board));
-      return brokerTold === false ? t("several.recorded") : t("several.signedOut");
+      return t(brokerTold === false ? "several.recorded" : "several.signedOut");
     },
   });
 }

@@ -20,7 +20,6 @@ export function number(n) {
   return Number.isInteger(n) ? integers.format(n) : decimals.format(n);
 }
 
-/** `a, b and c`. */
 export function list(words) { return lists.format(words); }
 
 function find(key) {
@@ -47,7 +46,6 @@ export function phrase(key, values = {}) {
   return fill(text[plurals.select(values.n ?? 0)] ?? text.other ?? text, values);
 }
 
-/** As `phrase`, as a string. */
 export function t(key, values) { return phrase(key, values).join(""); }
 
 /** The texts of a key that has several. */

@@ -34,16 +34,13 @@ export function span(seconds, up = 0) {
   return inUnit(...measure(seconds, up));
 }
 
-/** `1 day`. */
 export function inUnit(count, unit) {
   return count.toLocaleString(locale, { style: "unit", unit, unitDisplay: "long" });
 }
 
-const dates = new Intl.DateTimeFormat(locale, { dateStyle: "medium" });
-const instants = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "medium" });
+const dateStyle = "medium", dates = new Intl.DateTimeFormat(locale, { dateStyle });
+const instants = new Intl.DateTimeFormat(locale, { dateStyle, timeStyle: "medium" });
 const distances = new Intl.RelativeTimeFormat(locale);
-
-function absolute(at) { return instants.format(at * 1000); }
 
 /** `3 minutes ago`, `in 29 days`; a date when it is far away. */
 function relative(at) {
@@ -58,9 +55,11 @@ function relative(at) {
 export function when(at, otherwise = t("word.neverLow")) {
   if (at === null || at === undefined) return otherwise;
   return h("time", {
-    datetime: new Date(at * 1000).toISOString(), title: absolute(at), "data-at": at,
+    datetime: new Date(at * 1000).toISOString(), title: instants.format(at * 1000), "data-at": at,
   }, relative(at));
 }
+
+export function lastData({ lastDataMs: ms }) { return ms ? when(ms / 1000) : t("word.noData"); }
 
 function refresh() {
   if (document.hidden) return;

@@ -6,7 +6,7 @@ import { t } from "./text.js";
 import { nowMs } from "./time.js";
 
 const hour = 3600000;
-const ranges = [["Hour", hour], ["Day", 24 * hour], ["Week", 168 * hour], ["Month", 720 * hour]];
+const ranges = { Hour: hour, Day: 24 * hour, Week: 168 * hour, Month: 720 * hour };
 const shortest = 10000, longest = 32 * 24 * hour;
 
 /**
@@ -14,36 +14,33 @@ const shortest = 10000, longest = 32 * 24 * hour;
  * follows the present time until it is zoomed or moved, and stands still while a time is held.
  */
 export function timeView(changed, isKept) {
-  let length = hour, fixed = null, frozen = null, past = [];
+  let range = "Hour", fixed = null, frozen = null, past = [];
   const label = h("span.span", { role: "status" });
-  const choices = ranges.map(([name, ms]) => 
-    button(t(`view.${name}`), () => show(ms), { "data-range": name }));
-  const now = button(t("view.now"), follow, { id: "to-now" });
-  const closer = button("+", () => scale(0.5), { "aria-label": t("view.zoomIn"), id: "zoom-in" });
-  const wider = button("−", () => scale(2), { "aria-label": t("view.zoomOut"), id: "zoom-out" });
+  const choices = Object.keys(ranges).map(name =>
+    button(t(`view.${name}`), () => show(name), { "data-range": name }));
+  const now = button(t("view.now"), () => show(range), "#to-now");
+  const act = (sign, key, id, does) => button(sign, does, { "aria-label": t(`view.${key}`), id });
   const node = h("div.view",
     isKept && h("div.ranges", { role: "group", "aria-label": t("view.range") }, choices),
     h("div.moves", { role: "group", "aria-label": t("view.time") },
-      button("‹", () => move(-0.5), { "aria-label": t("view.earlier"), id: "earlier" }), label,
-      button("›", () => move(0.5), { "aria-label": t("view.later"), id: "later" }),
-      wider, closer, now));
+      act("‹", "earlier", "earlier", () => move(-0.5)), label,
+      act("›", "later", "later", () => move(0.5)),
+      act("−", "zoomOut", "zoom-out", () => scale(2)),
+      act("+", "zoomIn", "zoom-in", () => scale(0.5)), now));
   const view = { node, held: null, span, zoom, back, hold, release, scale, tell };
 
   function span() {
-    return fixed ?? frozen ?? [nowMs() - length, nowMs() + length / 50];
+    return fixed ?? frozen ?? [nowMs() - ranges[range], nowMs() + ranges[range] / 50];
   }
 
-  function show(ms) {
-    [length, fixed, past] = [ms, null, []];
+  function show(name) {
+    [range, fixed, past] = [name, null, []];
     change();
   }
 
-  function follow() { show(length); }
-
   /** Shows this span. If marked, the one before comes back with `back`. */
   function zoom([from, to], isMarked = true) {
-    const middle = (from + to) / 2;
-    const wide = Math.min(Math.max(to - from, shortest), longest);
+    const middle = (from + to) / 2, wide = Math.min(Math.max(to - from, shortest), longest);
     // The end is not far in the future, so that something can be seen.
     const end = Math.min(middle + wide / 2, nowMs() + wide / 2);
     if (isMarked) past = [...past, fixed].slice(-50);
@@ -86,16 +83,15 @@ export function timeView(changed, isKept) {
     changed(false);
   }
 
-  /** Writes the span in words. */
   function tell() {
-    const [from, to] = span(), [name] = ranges.find(([, ms]) => ms === length);
-    const text = fixed
-      ? [from, to].map(ms => exactTime(ms, (to - from) / 60, nowMs())).join(" – ")
-      : t(isKept ? `view.last${name}` : "view.opened");
+    const [from, to] = span();
+    const text = fixed ? [from, to].map(ms => exactTime(ms, (to - from) / 60)).join(" – ")
+      : t(isKept ? `view.last${range}` : "view.opened");
     if (label.textContent !== text) label.textContent = text;
     now.hidden = !fixed;
-    choices.forEach((choice, i) =>
-      choice.setAttribute("aria-pressed", String(!fixed && ranges[i][1] === length)));
+    for (const one of choices) {
+      one.setAttribute("aria-pressed", !fixed && one.dataset.range === range);
+    }
   }
 
   tell();

@@ -1,14 +1,12 @@
-// Turns identifiers into words.
+// Turns identifiers into words. A state is the kind of its pill, and words.
 
 import { has, list, number, t } from "./text.js";
 
-/** How far a board has sent, and how far its messages have arrived, in words. */
 export function arrivalWords({ sent, arrived, missing }) {
   if (!missing) return t("arrived.all", { sent });
   return t(arrived === null ? "arrived.nothing" : "arrived.some", { sent, arrived });
 }
 
-/** The state of a board: the kind of its pill, and words. */
 export function boardState(board) {
   if (board.status === "up") {
     const isWithout = board.sessionAvailable === false;
@@ -34,13 +32,11 @@ export function endWords(board) {
     : board.renewable ? "ended.renewable" : "ended.pairAgain")];
 }
 
-/** The state of a session: the kind of its pill, and words. */
 export function sessionState(state) {
   const known = has(`session.${state}`) ? state : "none";
   return [{ active: "good", pending: "warn" }[known] ?? "", t(`session.${known}`)];
 }
 
-/** How a session was made. */
 export function origin({ createdWith: { action, authProvider } = {} }) {
   const made = action ? t(`origin.${action}`) : t("word.made");
   if (!authProvider || ["password", "postern"].includes(authProvider)) return made;
@@ -56,7 +52,6 @@ const kinds = {
   accepted: "good", online: "good", offline: "bad", refused: "warn", revoked: "bad", expired: "bad",
   "signed-out": "bad", reuse: "bad", rejected: "bad",
 };
-/** An event of a board's timeline: its kind, and words. */
 export function eventWords(event) { return [kinds[event] ?? "", t(`story.${event}`)]; }
 
 export function auditWords(event) { return t(`log.${event}`); }
@@ -99,8 +94,6 @@ function fieldWords(all) {
   return names.length ? t("rule.fields", { n: names.length, names: list(names) })
     : t("rule.noFields");
 }
-
-export function layerWords(layer) { return t(`layer.${layer}`); }
 
 /** A name for this browser, to distinguish it from others: `Chrome on Android`. */
 export function browserName() {

@@ -16,10 +16,11 @@ def board(house):
 
 def english_left(browser, language: str) -> list[str]:
     """The English texts that are seen, and that this language has another text for."""
-    other = {text for text in keys(language).values() if isinstance(text, str)}
+    def known(of: str) -> set[str]:
+        return {text for one in keys(of).values() for text in ([one] if isinstance(one, str) else one)}
+
     lines = {line.strip() for line in browser.text("body").split("\n")}
-    return [text for key, text in keys("en").items()
-            if isinstance(text, str) and len(text) > 3 and text not in other and text in lines]
+    return [text for text in known("en") - known(language) if len(text) > 3 and text in lines]
 
 
 def screens(visitor, board, said: dict):
@@ -44,7 +45,7 @@ def screens(visitor, board, said: dict):
     browser.click("#ends > summary")
     yield "board"
     browser.click("#release")
-    browser.wait("dialog h2", said["acts.releaseTitle"].format(name=board.name))
+    browser.wait("dialog h2", said["acts.release"][0].format(name=board.name))
     yield "dialog"
     for area in ("sessions", "consumers", "users", "audit", "passkeys"):
         browser.open(f"/#/{area}")

@@ -12,7 +12,7 @@ LANGUAGES = sorted(path.stem for path in CONSOLE.glob("??.js"))
 NAMES = {
     "Postern", "Postern ", "Content-Type", "Retry-After", "Escape", "BarcodeDetector", "Reading",
     "NotAllowedError", "Hour", "Day", "Week", "Month", "Android", "Mac", "Windows", "Linux", "Edg",
-    "Edge", "Firefox", "Chrome", "Safari", ".plot svg, .view",
+    "Edge", "Before", "Done", "Firefox", "Chrome", "Safari", ".plot svg, .view",
 }
 
 
