@@ -143,7 +143,7 @@ replace: {
   by: "Das neue Board",
   none: "Zuerst das neue Board koppeln. Keines der anderen Boards hat eine Sitzung.",
   done: "{name} geht mit dem neuen Board weiter.",
-  lost: { one: "Ersetzt. {n} Nachricht, die auf dem alten Board wartete, ist verloren.", other: "Ersetzt. {n} Nachrichten, die auf dem alten Board warteten, sind verloren." },
+  lost: "Ersetzt. Was das alte Board nach Nummer {after} annahm, ist verloren.",
 },
 
 story: {
@@ -162,7 +162,7 @@ story: {
   replaced: "Durch eine neuere Sitzung ersetzt",
   released: "Freigegeben",
   rejected: "Sitzung vom Board abgelehnt",
-  "took-place": "Hat den Platz eines anderen Boards eingenommen",
+  "took-place": "Hat ein anderes Board ersetzt",
 },
 
 log: {

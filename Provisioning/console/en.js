@@ -143,7 +143,7 @@ replace: {
   by: "The new board",
   none: "Pair the new board first. None of your other boards has a session.",
   done: "{name} goes on with the new board.",
-  lost: { one: "Replaced. {n} message that waited on the old board is lost.", other: "Replaced. {n} messages that waited on the old board are lost." },
+  lost: "Replaced. What the old board accepted after number {after} is lost.",
 },
 
 story: {
@@ -162,7 +162,7 @@ story: {
   replaced: "Replaced by a newer session",
   released: "Released",
   rejected: "Session rejected by the board",
-  "took-place": "Took the place of another board",
+  "took-place": "Replaced another board",
 },
 
 log: {

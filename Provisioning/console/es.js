@@ -143,7 +143,7 @@ replace: {
   by: "La placa nueva",
   none: "Primero hay que vincular la placa nueva. Ninguna otra placa tiene sesión.",
   done: "{name} sigue con la placa nueva.",
-  lost: { one: "Sustituida. Se pierde {n} mensaje que esperaba en la placa antigua.", other: "Sustituida. Se pierden {n} mensajes que esperaban en la placa antigua." },
+  lost: "Sustituida. Lo que la placa antigua aceptó tras el número {after} se ha perdido.",
 },
 
 story: {
@@ -162,7 +162,7 @@ story: {
   replaced: "Sustituida por una sesión más nueva",
   released: "Liberada",
   rejected: "Sesión rechazada por la placa",
-  "took-place": "Ocupó el lugar de otra placa",
+  "took-place": "Sustituyó a otra placa",
 },
 
 log: {

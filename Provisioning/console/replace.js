@@ -1,27 +1,47 @@
 // Gives the place of a dead board to another one.
 
-import { get, post } from "./api.js";
+import { get, me, post } from "./api.js";
 import { ask } from "./dialog.js";
 import { field, h, say } from "./dom.js";
 import { t } from "./text.js";
+import { boardState } from "./words.js";
 
 /** `done` gets the id of the board that has the place now. */
 export async function replaceBoard(board, done) {
-  const { results } = await get("/boards?sort=name&limit=200");
-  const others = results.filter(one => one.sessionState === "active"
-    && one.installationId !== board.installationId && one.owner === board.owner);
+  let others;
+  try {
+    others = await candidates(board);
+  } catch (error) {
+    return say(error.message);
+  }
   const choice = h("select", { name: "by" }, others.map(one => h("option",
-    { value: one.installationId }, `${one.name} (${one.installationId.slice(0, 8)})`)));
+    { value: one.installationId },
+    `${one.name} (${one.installationId.slice(0, 8)}): ${boardState(one)[1]}`)));
   ask({
     title: t("replace.title", board), danger: true,
     confirm: others.length > 0 && t("replace.confirm"),
     body: others.length ? [h("p", t("replace.text")), field(t("replace.by"), choice)]
       : h("p", t("replace.none")),
     async submit() {
-      const { by, lost } = await post(`/boards/${board.installationId}/replace`,
+      const { by, lost, brokerTold } = await post(`/boards/${board.installationId}/replace`,
         { by: choice.value });
-      say(lost ? t("replace.lost", { n: lost.messages }) : t("replace.done", board));
+      const text = lost.after === null ? t("replace.done", board)
+        : t("replace.lost", { after: lost.after });
+      say(brokerTold === false ? t("acts.notTold", { text }) : text);
       done(by);
     },
   });
+}
+
+/** The boards of the same owner with a session. */
+async function candidates(board) {
+  const isOwn = board.ownerId === me.user.objectId, found = [];
+  let next = "";
+  do {
+    const answer = await get(`/boards?sort=name&limit=200&everyone=${!isOwn}${next}`);
+    found.push(...answer.results);
+    next = answer.next && `&cursor=${encodeURIComponent(answer.next)}`;
+  } while (next);
+  return found.filter(one => one.sessionState === "active" && one.ownerId === board.ownerId
+    && one.installationId !== board.installationId);
 }

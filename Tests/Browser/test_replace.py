@@ -14,6 +14,7 @@ def test_dead_board_is_replaced_and_its_plot_runs_on(house, visit):
     visitor.open_board(old)
     visitor.wait_plotted("Reading.celsius", "20.5")
     old.agent.stop()
+    visitor.wait_state("Offline")
     visitor.end("#replace")
     browser.wait("dialog select[name=by]", "spare")
     for scheme in SCHEMES:
@@ -27,7 +28,7 @@ def test_dead_board_is_replaced_and_its_plot_runs_on(house, visit):
     visitor.wait_plotted("Reading.celsius", "20.5")
     assert "seq" in new.write(b'{"celsius":21.5}')
     visitor.wait_plotted("Reading.celsius", "21.5")
-    browser.wait(".story", "Took the place of another board")
+    browser.wait(".story", "Replaced another board")
     # The only other board has gone, so none can take this one's place.
     visitor.end("#replace")
     assert "Pair the new board first" in browser.text("dialog")

@@ -50,7 +50,7 @@ def test_one_board_without_a_session_does_not_stop_the_others(owner, boards, tmp
     ended = act(owner, "sessions", "extend", "--label", "barn", "20d", "--shorten",
                 status=1)
     assert [name for name, o in ended.items() if not o["done"]] == ["away"]
-    assert "none" in ended["away"]["error"]
+    assert "no active session" in ended["away"]["error"]
     assert ended["east"]["result"]["expiresAt"] == pytest.approx(
         ended["west"]["result"]["expiresAt"], abs=60)
     scope = tmp_path / "scope.json"
@@ -69,6 +69,9 @@ def test_names_are_numbered_in_the_order_of_the_present_ones(owner, boards):
     renamed = act(owner, "boards", "rename", "--label", "barn", "stable-{n}")
     assert {old: o["result"]["name"] for old, o in renamed.items()} == {
         "away": "stable-1", "east": "stable-2", "west": "stable-3"}
+    again = act(owner, "boards", "rename", "--label", "barn", "stable-{n}")
+    assert sorted(again) == ["stable-1", "stable-2", "stable-3"]
+    assert all(o["result"]["name"] == name for name, o in again.items())
 
 
 @pytest.mark.parametrize("words", [
@@ -76,7 +79,8 @@ def test_names_are_numbered_in_the_order_of_the_present_ones(owner, boards):
     ("sessions", "extend", "--label", "barn", "soon"), ("boards", "rename", "--label", "b", "one"),
     ("boards", "label", "--label", "barn"), ("boards", "label", "east"),
     ("boards", "label", "east", "a", "--add", "b"), ("boards", "renew"),
-    ("boards", "renew", "east", "--label", "barn"), ("sessions", "revoke", "--label", "A b"),
+    ("boards", "renew", "east", "--label", "barn"),
+    ("boards", "renew", "--label", "barn", "--wait", "5s"), ("sessions", "revoke", "--label", "A b"),
     ("sessions", "revoke", "x", "--label", "barn"), ("sessions", "scope", "--label", "barn"),
     ("sessions", "revoke", "--label", "nobody-has-it"),
 ])

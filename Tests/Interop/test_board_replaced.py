@@ -33,6 +33,7 @@ def boards(house, tmp_path_factory) -> dict[str, HouseBoard]:  # noqa: F811
         assert "seq" in old.write(b'{"celsius":%d}' % celsius)
     old.agent.stop()
     assert before["status"] == "up"
+    until(lambda: detail(house, old)["status"] == "down", "the board to be offline", 60)
     return {"old": old, "new": new, "other": other}
 
 
@@ -80,6 +81,7 @@ def test_the_new_board_takes_the_place(house, boards):  # noqa: F811
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
     assert answer["installationId"] == old.iid and answer["by"] == new.iid
+    assert answer["lost"]["after"] == 5 and "after number 5" in done.stderr
     shown = detail(house, new)
     assert (shown["name"], shown["labels"]) == ("barn", ["dry", "north"])
     assert [one["installationId"] for one in shown["replaces"]] == [old.iid]
@@ -114,8 +116,12 @@ def test_the_old_key_never_comes_back(house, boards):  # noqa: F811
 
 
 def test_a_chain_of_replacements_is_one_plot(house, boards):  # noqa: F811
-    third = house.live("third")
-    house.admin.must("boards", "replace", boards["new"].iid, third.iid)
+    third, new = house.live("third"), boards["new"]
+    online = house.admin.cli("boards", "replace", new.iid, third.iid)
+    assert online.returncode == 77 and "online" in online.stderr
+    new.agent.stop()
+    until(lambda: detail(house, new)["status"] == "down", "the board to be offline", 60)
+    house.admin.must("boards", "replace", new.iid, third.iid)
     shown = detail(house, third)
     assert [one["installationId"] for one in shown["replaces"]] == [
         boards["old"].iid, boards["new"].iid]

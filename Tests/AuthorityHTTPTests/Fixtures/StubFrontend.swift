@@ -257,7 +257,7 @@ actor StubFrontend: AuthorityFrontend {
         return BoardReplacement(
             replaced: ReplacedBoard(
                 installation: old, successor: new, deviceKey: [], replacedAt: caller.user.createdAt,
-                lost: LostMessages(count: 12, first: 41)),
+                lost: LostMessages(waited: 12, after: 40)),
             isBrokerTold: isBrokerTold)
     }
 

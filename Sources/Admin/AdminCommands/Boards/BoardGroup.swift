@@ -13,7 +13,7 @@ struct BoardGroup: ParsableArguments {
         if let label { _ = try BoardsCommand.label(label) }
     }
 
-    /// Whether `given` and the label are not both there, and not both absent.
+    /// Throws unless exactly one of `given` and the label is there.
     func check(_ given: String?, _ what: String) throws(ValidationError) {
         guard (given == nil) != (label == nil) else {
             throw ValidationError("give either \(what) or --label LABEL")
@@ -29,8 +29,7 @@ extension AuthorityClient {
     /// `act` returns what was done, in words and as the member `result`.
     func each(
         in group: String, asJSON: Bool, _ surroundings: CommandEnvironment,
-        _ act: (_ board: BoardRow, _ number: Int) async throws(CommandFailure)
-            -> (words: String, result: JSONValue)
+        _ act: (BoardRow) async throws(CommandFailure) -> (words: String, result: JSONValue)
     ) async throws(CommandFailure) {
         let boards = try await boards(everyone: false, label: group, search: nil)
         guard !boards.isEmpty else {
@@ -38,14 +37,14 @@ extension AuthorityClient {
         }
         var outcomes: [JSONValue] = []
         var failed = 0, stopped: CommandFailure?
-        for (index, board) in boards.enumerated() {
+        for board in boards {
             var outcome: [String: JSONValue] = [
                 "installationId": .string(board.installation.description),
                 "name": .string(board.name), "done": .bool(false),
             ]
             do throws(CommandFailure) {
                 if let stopped { throw stopped }
-                let (words, result) = try await act(board, index + 1)
+                let (words, result) = try await act(board)
                 surroundings.step(true, "\(board.words): \(words)")
                 outcome["done"] = .bool(true)
                 outcome["result"] = result
@@ -72,8 +71,8 @@ extension BoardRow {
 
     /// The living session, or a failure.
     func living() throws(CommandFailure) -> ObjectID {
-        guard let session, ["active", "pending"].contains(sessionState ?? "") else {
-            throw .failed(layer: "session", text: "the board has none")
+        guard let session, sessionState == "active" else {
+            throw .failed(layer: "session", text: "the board has no active session")
         }
         return session
     }
@@ -88,5 +87,37 @@ extension CommandFailure {
             refusal.is(.invalidSession) || refusal.is(.sessionMissing) || refusal.is(.rateLimit)
         case .usage, .degraded, .failed: false
         }
+    }
+}
+
+/// The numbered names of a group. A name that fits the pattern stays, so that the same command may
+/// run again, also after it stopped half-way.
+struct GroupNames {
+    private let pattern: [Substring]
+    private var taken: Set<Int>
+    private var last = 0
+
+    /// `pattern` has one `{n}`.
+    init(pattern: String, taken names: [String]) {
+        self.pattern = pattern.split(
+            separator: "{n}", maxSplits: 1, omittingEmptySubsequences: false)
+        taken = []
+        taken = Set(names.compactMap { number(in: $0) })
+    }
+
+    /// Nil if the name fits already.
+    mutating func name(insteadOf name: String) -> String? {
+        guard number(in: name) == nil else { return nil }
+        repeat { last += 1 } while taken.contains(last)
+        return pattern.joined(separator: String(last))
+    }
+
+    private func number(in name: String) -> Int? {
+        guard let before = pattern.first, let after = pattern.last, name.hasPrefix(before),
+            name.hasSuffix(after), name.count > before.count + after.count
+        else { return nil }
+        let digits = name.dropFirst(before.count).dropLast(after.count)
+        guard let number = Int(digits), String(number) == digits, number > 0 else { return nil }
+        return number
     }
 }

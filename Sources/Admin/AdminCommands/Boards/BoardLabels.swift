@@ -37,7 +37,7 @@ extension BoardsCommand {
             let client = try place.login(in: surroundings).client
             if let label = group.label {
                 return try await client.each(in: label, asJSON: place.json, surroundings) {
-                    (board, _) throws(CommandFailure) in
+                    (board) throws(CommandFailure) in
                     let row = try await change(board.installation, client)
                     return (row.labelWords, row.json)
                 }

@@ -60,7 +60,8 @@ struct BoardsCommand: ParsableCommand {
             commandName: "rename", abstract: "Give a board another name.",
             discussion: """
                 With --label, give only the name, with {n} for a number: barn-{n} names barn-1, \
-                barn-2 and so on, in the order of the present names.
+                barn-2 and so on, in the order of the present names. Boards that have such a name \
+                keep it.
                 """)
 
         @OptionGroup var place: Place
@@ -84,11 +85,14 @@ struct BoardsCommand: ParsableCommand {
             let client = try place.login(in: surroundings).client
             let wanted = wanted ?? ""
             if let label = group.label {
+                let group = try await client.boards(everyone: false, label: label, search: nil)
+                var names = GroupNames(pattern: wanted, taken: group.map(\.name))
                 return try await client.each(in: label, asJSON: place.json, surroundings) {
-                    (board, number) throws(CommandFailure) in
-                    let row = try await rename(
-                        board.installation,
-                        wanted.replacing("{n}", with: String(number)), client)
+                    (board) throws(CommandFailure) in
+                    guard let name = names.name(insteadOf: board.name) else {
+                        return ("keeps its name", board.json)
+                    }
+                    let row = try await rename(board.installation, name, client)
                     return ("renamed to \(Printable.line(row.name))", row.json)
                 }
             }

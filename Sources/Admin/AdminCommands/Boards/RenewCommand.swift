@@ -17,11 +17,16 @@ extension BoardsCommand {
         @Argument(help: BoardsCommand.boardHelp, completion: .boards) var board: String?
         @Option(help: ArgumentHelp("How long the session lasts, such as 30d.", valueName: "span"))
         var duration: Span?
-        @Option(help: ArgumentHelp("How long to wait for the board.", valueName: "span"))
-        var wait = Span(seconds: 20)
+        @Option(help: ArgumentHelp(
+            "How long to wait for the board; 20s if not given.", valueName: "span"))
+        var wait: Span?
+        private var patience: Span { wait ?? Span(seconds: 20) }
 
         func validate() throws {
             try group.check(board, "a board")
+            guard group.label == nil || wait == nil else {
+                throw ValidationError("with --label the command does not wait")
+            }
             let allowed = LifetimePolicy.shortest...LifetimePolicy.longest
             if let duration, !allowed.contains(duration.duration) {
                 throw ValidationError("a session lasts from 5 minutes to 1 year")
@@ -34,7 +39,7 @@ extension BoardsCommand {
             if let duration { order["durationMinutes"] = .integer(duration.seconds / 60) }
             if let label = group.label {
                 return try await client.each(in: label, asJSON: place.json, surroundings) {
-                    (board, _) throws(CommandFailure) in
+                    (board) throws(CommandFailure) in
                     let claim = try await renew(board.installation, order, client)
                     return ("the renewal is sent", claim.json)
                 }
@@ -42,7 +47,7 @@ extension BoardsCommand {
             let board = try await client.board(named: board ?? "")
             let sent = try await renew(board.id, order, client)
             surroundings.step(true, "the renewal is sent to \(board)")
-            let last = try await client.follow(sent, for: wait.duration)
+            let last = try await client.follow(sent, for: patience.duration)
             surroundings.step(last.state == .accepted, "taken by the board")
             if place.json { surroundings.emit(last.json) }
             guard last.state == .accepted else { throw failure(last, surroundings) }
@@ -75,7 +80,7 @@ extension BoardsCommand {
             case .sent, .accepted:
                 .offline(
                     layer: "board", text: "the board has not answered in "
-                        + "\(TimeText.span(wait.seconds)); it takes the renewal when it is online, "
+                        + "\(TimeText.span(patience.seconds)); it takes the renewal when it is online, "
                         + "until \(surroundings.times.show(claim.expiresAt)); cancel it with "
                         + "`postern boards end-claim \(claim.id)`")
             case .rejected:

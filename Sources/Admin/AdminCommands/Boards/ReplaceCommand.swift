@@ -5,11 +5,12 @@ import Wire
 extension BoardsCommand {
     struct Replace: Verb {
         static let configuration = CommandConfiguration(
-            commandName: "replace", abstract: "Give the place of a dead board to another one.",
+            commandName: "replace", abstract: "Replace a dead board by another one.",
             discussion: """
-                Pair the new board first. It gets the old one's name, labels, scope, timeline and \
-                consumers, and its plots go on. The old board's session ends, its broker login is \
-                cut, and its key is refused for ever. What waited on it is lost.
+                Pair the new board first, and turn the old one off. The new one gets its name, \
+                labels, scope, timeline and consumers, and its plots go on. The old board's \
+                session ends, its broker login is cut, and its key is refused for ever. What \
+                waited on it is lost.
                 """)
 
         @OptionGroup var place: Place
@@ -23,24 +24,23 @@ extension BoardsCommand {
             let answer = try await client.own(
                 .post, "/boards/\(dead.id)/replace", ["by": .string(fresh.id.description)])
             let told = BrokerDelivery(answer)
-            surroundings.step(true, "\(fresh) has the place of \(dead)\(told.words)")
-            if let lost = try lost(in: answer) { surroundings.note(lost) }
+            surroundings.step(true, "\(fresh) replaces \(dead)\(told.words)")
+            try report(answer, surroundings)
             if place.json { surroundings.emit(.object(answer.members)) }
         }
 
-        private func lost(in answer: JSONObject) throws(CommandFailure) -> String? {
+        private func report(
+            _ answer: JSONObject, _ surroundings: CommandEnvironment
+        ) throws(CommandFailure) {
             try decoding { () throws(WireError) in
-                guard let lost = try answer.optional("lost", { $0.asObject.map(JSONObject.init) })
-                else { return nil }
-                let count = try lost.integer("messages")
-                var words = count == 1 ? "1 message that waited on the old board is lost"
-                    : "\(count) messages that waited on the old board are lost"
-                if let first = try lost.optional("first", { $0.asInteger }),
-                    let last = try lost.optional("last", { $0.asInteger })
-                {
-                    words += first == last ? ": number \(first)" : ": numbers \(first) to \(last)"
+                let lost = try answer.object("lost")
+                if let after = try lost.optional("after", { $0.asInteger }) {
+                    surroundings.note(
+                        "what the old board accepted after number \(after) is lost")
                 }
-                return words + "; it may have held more, if it worked after its last report"
+                if let waited = try lost.optional("waited", { $0.asInteger }) {
+                    surroundings.note("at its last report \(waited) messages waited on it")
+                }
             }
         }
     }

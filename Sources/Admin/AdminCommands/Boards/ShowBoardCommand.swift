@@ -35,6 +35,10 @@ extension BoardsCommand {
             ] {
                 table.add(name, answer.members[member]?.asInteger.map(String.init) ?? "unknown")
             }
+            for replaced in answer.members["replaces"]?.asArray ?? [] {
+                guard let id = replaced.asObject?["installationId"]?.asString else { continue }
+                table.add("replaces", Printable.line(id))
+            }
             return table
         }
     }

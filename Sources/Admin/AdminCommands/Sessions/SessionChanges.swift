@@ -39,7 +39,7 @@ extension SessionsCommand {
             let times = surroundings.times
             if let label = group.label {
                 return try await client.each(in: label, asJSON: place.json, surroundings) {
-                    (board, _) throws(CommandFailure) in
+                    (board) throws(CommandFailure) in
                     let row = try await extend(try board.living(), client)
                     return ("now ends at \(times.show(row.session.expiresAt))", row.json)
                 }
@@ -123,7 +123,7 @@ extension SessionsCommand {
             let client = try place.login(in: surroundings).client
             if let label = group.label {
                 return try await client.each(in: label, asJSON: place.json, surroundings) {
-                    (board, _) throws(CommandFailure) in
+                    (board) throws(CommandFailure) in
                     let session = try board.living()
                     let told = BrokerDelivery(try await client.own(.delete, "/sessions/\(session)"))
                     return ("revoked\(told.words)", Self.revoked(session, told))

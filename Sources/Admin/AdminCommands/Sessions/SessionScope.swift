@@ -22,15 +22,20 @@ extension SessionsCommand {
             completion: .file())
         var file: String?
 
-        @Option(help: ArgumentHelp("How long to wait for the board.", valueName: "span"))
-        var wait = Span(seconds: 5)
+        @Option(help: ArgumentHelp(
+            "How long to wait for the board; 5s if not given.", valueName: "span"))
+        var wait: Span?
 
+        private var patience: Span { wait ?? Span(seconds: 5) }
         /// The file is the first argument after `--label`, else the second.
         private var path: String? { group.label == nil ? file : file == nil ? id : nil }
 
         func validate() throws {
             guard path != nil else {
                 throw ValidationError("give a session and a file, or --label LABEL and a file")
+            }
+            guard group.label == nil || wait == nil else {
+                throw ValidationError("with --label the command does not wait")
             }
         }
 
@@ -39,7 +44,7 @@ extension SessionsCommand {
             let client = try place.login(in: surroundings).client
             if let label = group.label {
                 return try await client.each(in: label, asJSON: place.json, surroundings) {
-                    (board, _) throws(CommandFailure) in
+                    (board) throws(CommandFailure) in
                     let row = try decode(try await client.own(
                         .put, "/sessions/\(try board.living())/scope", scope))
                     let words = row.isScopePending ? "changed; waiting for the board" : "changed"
@@ -55,7 +60,7 @@ extension SessionsCommand {
             }
             if row.isScopePending {
                 surroundings.note("the board has not confirmed it in "
-                    + "\(TimeText.span(wait.seconds)): it takes the scope at its next connect")
+                    + "\(TimeText.span(patience.seconds)): it takes the scope at its next connect")
             } else {
                 surroundings.step(true, "in force on the board")
             }
@@ -66,7 +71,7 @@ extension SessionsCommand {
         private func follow(
             _ changed: SessionRow, _ client: AuthorityClient
         ) async throws(CommandFailure) -> SessionRow {
-            let deadline = SystemClock.monotonic + wait.duration
+            let deadline = SystemClock.monotonic + patience.duration
             var last = changed
             while last.isScopePending, SystemClock.monotonic < deadline {
                 do {

@@ -64,7 +64,8 @@ extension Authority {
     ) throws(AuthorityError) -> SessionRecord? {
         guard var claim = try transaction.openClaim(on: sender.board),
             claim.session == pending.id, claim.deviceKey == sender.key,
-            pending.isLive(at: now, under: rules.lifetimes)
+            pending.isLive(at: now, under: rules.lifetimes),
+            try !transaction.isReplaced(deviceKey: sender.key)
         else { return nil }
         if let old = try transaction.activeSession(on: sender.board) {
             try end(

@@ -3,6 +3,9 @@ package import Sessions
 
 /// A board and those whose place it took: one board for people who read its data.
 package struct Lineage: Sendable {
+    /// The most boards that one board replaces: each costs a read of its own.
+    static let limit = 16
+
     package let owner: UserID
     /// The present board first.
     package let boards: [InstallationID]

@@ -1,5 +1,4 @@
 package import Sessions
-import Wire
 
 /// A board whose place another board took. Its key and its id can never be used again.
 package struct ReplacedBoard: Equatable, Sendable {
@@ -9,45 +8,33 @@ package struct ReplacedBoard: Equatable, Sendable {
     /// The raw X25519 public key of the replaced board, 32 bytes.
     package let deviceKey: [UInt8]
     package let replacedAt: Timestamp
-    package let lost: LostMessages?
+    package let lost: LostMessages
 
     package init(
         installation: InstallationID, successor: InstallationID, deviceKey: [UInt8],
-        replacedAt: Timestamp, lost: LostMessages?
+        replacedAt: Timestamp, lost: LostMessages
     ) {
         (self.installation, self.successor) = (installation, successor)
         (self.deviceKey, self.replacedAt, self.lost) = (deviceKey, replacedAt, lost)
     }
 }
 
-/// The messages that waited on a replaced board when it last reported. It may have accepted more
-/// since.
+/// What a replaced board had accepted and will never send.
 package struct LostMessages: Equatable, Sendable {
-    package let count: Int64
-    /// The number of the first one: it follows the last that arrived. Nil if none is kept.
-    package let first: Int64?
+    /// How many waited at its last report. Nil if it never reported. It may have sent them since,
+    /// or accepted more.
+    package let waited: Int64?
+    /// The number of the last record that arrived. Nil if none is kept.
+    package let after: Int64?
 
-    package init(count: Int64, first: Int64?) { (self.count, self.first) = (count, first) }
+    package init(waited: Int64?, after: Int64?) { (self.waited, self.after) = (waited, after) }
 
-    /// Nil if the board reported that none waited.
-    init?(_ report: BoardReport, lastArrived: Int64?) {
-        guard report.queue.messages > 0 else { return nil }
-        self.init(count: report.queue.messages, first: lastArrived.map { $0 &+ 1 })
-    }
-
-    /// The number of the last one.
-    package var last: Int64? {
-        first.flatMap { first in
-            let (last, isTooLarge) = first.addingReportingOverflow(count - 1)
-            return isTooLarge ? nil : last
-        }
-    }
-
-    /// For the audit log and the timeline.
+    /// For the timeline.
     var words: String {
-        let words = count == 1 ? "1 message lost" : "\(count) messages lost"
-        guard let first, let last else { return words }
-        return words + (first == last ? ": number \(first)" : ": numbers \(first) to \(last)")
+        let waiting = waited.map { "\($0) waited at its last report" }
+        let arrived = after.map { "numbers after \($0) did not arrive" }
+        let words = [arrived, waiting].compactMap(\.self).joined(separator: "; ")
+        return words.isEmpty ? "it sent nothing that is kept" : words
     }
 }
 
@@ -55,7 +42,7 @@ package protocol ReplacementTable {
     func replacement(of board: InstallationID) throws(AuthorityError) -> ReplacedBoard?
     /// Whether a replaced board had this key.
     func isReplaced(deviceKey: [UInt8]) throws(AuthorityError) -> Bool
-    /// The boards whose place this board has, the oldest first.
+    /// The boards of its owner whose place this board has, the oldest first.
     func replaced(by board: InstallationID) throws(AuthorityError) -> [ReplacedBoard]
     /// The boards that the replaced board had replaced get the same successor.
     func insert(_ replaced: ReplacedBoard) throws(AuthorityError)

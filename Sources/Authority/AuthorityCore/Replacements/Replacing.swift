@@ -4,13 +4,14 @@ import Wire
 /// Replaces a board that died by another one. The new board must be paired before.
 extension Authority {
     /// Gives the place of `old` to `new`: name, scope, labels, timeline, and the consumers that
-    /// name it. Its records stay where they are, and reads of `new` find them: see `lineage`. The
-    /// session of `old` ends and its login is cut at once, without a farewell: nobody knows who has
-    /// its card. Its id and its key are refused from then on.
+    /// name it. Its records stay where they are, and reads of `new` find them: see `Lineage`. The
+    /// session of `old` ends and its login is cut at once, without a farewell, because somebody
+    /// else may have its card. Its id and its key are refused from then on.
     ///
     /// `lastArrived` is the number of the newest record of `old` that is kept.
     ///
-    /// Both boards must have one owner: the caller, or any user for an administrator.
+    /// Both boards must have one owner: the caller, or any user for an administrator. Throws 119 if
+    /// `old` is online, so that swapped names do no harm.
     package func replace(
         _ old: InstallationID, by new: InstallationID, lastArrived: Int64?, for caller: Caller
     ) async throws(AuthorityError) -> BoardReplacement {
@@ -19,25 +20,18 @@ extension Authority {
             guard old != new else {
                 throw .refuse(.validation, "a board cannot replace itself")
             }
-            guard dead.owner == fresh.owner else {
-                throw .refuse(.forbidden, "the two boards have different owners")
-            }
-            guard let session = try act.transaction.activeSession(on: new),
-                session.isLive(at: act.now, under: rules.lifetimes)
-            else {
-                throw .refuse(.forbidden, "the new board has no active session; pair it first")
-            }
-            let lost = try act.transaction.report(of: old).flatMap { told in
-                LostMessages(told.report, lastArrived: lastArrived)
-            }
+            let session = try replacement(of: dead, by: fresh, act)
+            let told = try act.transaction.report(of: old)
+            let lost = LostMessages(waited: told?.report.queue.messages, after: lastArrived)
             try hand(over: dead, to: fresh, session, act)
             try retire(dead, act)
+            try act.transaction.moveTimeline(from: old, to: new)
             let replaced = ReplacedBoard(
                 installation: old, successor: new, deviceKey: dead.deviceKey,
                 replacedAt: act.now, lost: lost)
             try act.transaction.insert(replaced)
             try moveConsumers(of: dead.owner, from: old, to: new, act.transaction)
-            let words = "\(dead.name) (\(old))" + (lost.map { "; \($0.words)" } ?? "")
+            let words = "\(dead.name) (\(old)); \(lost.words)"
             try note(.tookPlace, on: new, session.id, words, act.transaction, at: act.now)
             for board in [old, new] {
                 try audit(
@@ -47,8 +41,39 @@ extension Authority {
             return replaced
         }
         let isTold = await runJobs(of: old)
-        let isNewTold = await runJobs(of: new)
-        return BoardReplacement(replaced: replaced, isBrokerTold: isTold && isNewTold)
+        _ = await runJobs(of: new)
+        return BoardReplacement(replaced: replaced, isBrokerTold: isTold)
+    }
+
+    /// The session of the new board. Throws if it cannot take the place.
+    private func replacement(
+        of dead: BoardRecord, by fresh: BoardRecord, _ act: Act
+    ) throws(AuthorityError) -> SessionRecord {
+        let (old, new) = (dead.installation, fresh.installation)
+        guard dead.owner == fresh.owner else {
+            throw .refuse(.forbidden, "the two boards have different owners")
+        }
+        guard dead.deviceKey != fresh.deviceKey else {
+            throw .refuse(.forbidden, "the two boards have the same key")
+        }
+        guard try act.transaction.status(of: old)?.up != true else {
+            throw .refuse(
+                .forbidden, "the old board is online; turn it off or sign it out before")
+        }
+        guard let session = try act.transaction.activeSession(on: new),
+            session.isLive(at: act.now, under: rules.lifetimes)
+        else {
+            throw .refuse(.forbidden, "the new board has no active session; pair it first")
+        }
+        guard try act.transaction.openClaim(on: new) == nil else {
+            throw .refuse(
+                .forbidden, "a claim waits for the new board; end it, or let the board accept it")
+        }
+        guard try act.transaction.replaced(by: old).count < Lineage.limit else {
+            throw .refuse(
+                .quota, "a board takes the place of at most \(Lineage.limit) others")
+        }
+        return session
     }
 
     private func hand(
@@ -56,13 +81,11 @@ extension Authority {
     ) throws(AuthorityError) {
         var record = fresh
         (record.name, record.labels) = (dead.name, dead.labels)
-        // The owner may read what the old board sent.
-        record.ownedSince = min(dead.ownedSince, fresh.ownedSince)
         try act.transaction.save(record)
-        try act.transaction.moveTimeline(from: dead.installation, to: fresh.installation)
         var before = try act.transaction.activeSession(on: dead.installation)
         if before == nil { before = try act.transaction.lastEnded(on: dead.installation) }
-        guard let before, before.scope != session.scope else { return }
+        // Somebody ended a revoked session, perhaps for what its scope allowed.
+        guard let before, before.state == .active || before.isRenewable, before.scope != session.scope else { return }
         try change(session, to: before.scope ?? .everything, act)
     }
 
@@ -103,7 +126,7 @@ extension Authority {
     }
 }
 
-/// What a replacement came to.
+/// The result of a replacement.
 package struct BoardReplacement: Sendable {
     package let replaced: ReplacedBoard
     /// Whether the broker has cut the old board's login already.

@@ -171,8 +171,8 @@ extension Schema {
             name: "replacements",
             columns: [
                 .text("installation_id"), .text("successor"), .bytes("device_key"),
-                .integer("replaced_at"), .integer("lost_count").optional,
-                .integer("lost_first").optional,
+                .integer("replaced_at"), .integer("waited").optional,
+                .integer("last_arrived").optional,
             ], key: ["installation_id"],
             indexes: [
                 .on("successor", "replaced_boards"), .on("device_key", "replaced_keys"),

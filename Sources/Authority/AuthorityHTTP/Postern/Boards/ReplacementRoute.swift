@@ -18,21 +18,25 @@ struct ReplacementRoute: Sendable {
         }
         let owner = try await frontend.board(old, by: caller).board.owner.objectID
         let done = try await frontend.replace(
-            old, by: new, lastArrived: try await lastArrived(from: old, owner), for: caller)
+            old, by: new, lastArrived: await lastArrived(from: old, owner), for: caller)
         var members = done.replaced.form
         members["by"] = .string(new.description)
         if !done.isBrokerTold { members["brokerTold"] = .bool(false) }
         return Answer(members)
     }
 
-    private func lastArrived(
-        from board: InstallationID, _ owner: UserID
-    ) async throws(AuthorityError) -> Int64? {
+    /// Nil if there is none, or if the records cannot be read: a stolen board must be cut off all
+    /// the same.
+    private func lastArrived(from board: InstallationID, _ owner: UserID) async -> Int64? {
         guard let data else { return nil }
         var query = RecordQuery(owner: owner, limit: 1)
         query.board = board
         query.isDescending = true
-        return try await data.records(query).first?.sequence
+        do throws(AuthorityError) {
+            return try await data.records(query).first?.sequence
+        } catch {
+            return nil
+        }
     }
 }
 
@@ -40,13 +44,10 @@ extension ReplacedBoard {
     var form: [String: JSONValue] {
         [
             "installationId": .string(installation.description), "replacedAt": .time(replacedAt),
-            "lost": lost.map { lost in
-                .object([
-                    "messages": .integer(lost.count),
-                    "first": lost.first.map(JSONValue.integer) ?? .null,
-                    "last": lost.last.map(JSONValue.integer) ?? .null,
-                ])
-            } ?? .null,
+            "lost": .object([
+                "waited": lost.waited.map(JSONValue.integer) ?? .null,
+                "after": lost.after.map(JSONValue.integer) ?? .null,
+            ]),
         ]
     }
 }

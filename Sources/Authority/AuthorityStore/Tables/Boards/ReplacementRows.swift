@@ -17,7 +17,12 @@ extension StoreTransaction {
     func replaced(by board: InstallationID) throws(AuthorityError) -> [ReplacedBoard] {
         try map(
             try rows(
-                "SELECT * FROM replacements WHERE successor = ? ORDER BY replaced_at",
+                """
+                SELECT replacements.* FROM replacements
+                JOIN boards AS old ON old.id = replacements.installation_id
+                JOIN boards AS new ON new.id = replacements.successor
+                WHERE successor = ? AND old.owner = new.owner ORDER BY replaced_at
+                """,
                 [board.description]),
             readReplaced)
     }
@@ -29,12 +34,12 @@ extension StoreTransaction {
         try run(
             """
             INSERT INTO replacements (
-                installation_id, successor, device_key, replaced_at, lost_count, lost_first)
+                installation_id, successor, device_key, replaced_at, waited, last_arrived)
             VALUES (?, ?, ?, ?, ?, ?)
             """,
             [replaced.installation.description, replaced.successor.description,
-             replaced.deviceKey, replaced.replacedAt.milliseconds, replaced.lost?.count,
-             replaced.lost?.first])
+             replaced.deviceKey, replaced.replacedAt.milliseconds, replaced.lost.waited,
+             replaced.lost.after])
     }
 
     func moveTimeline(
@@ -46,12 +51,12 @@ extension StoreTransaction {
     }
 
     private func readReplaced(_ row: SQLRow) throws(AuthorityError) -> ReplacedBoard {
-        let count = try row.optional("lost_count", as: Int64.self)
-        let first = try row.optional("lost_first", as: Int64.self)
-        return ReplacedBoard(
+        ReplacedBoard(
             installation: try row.parsed("installation_id", InstallationID.init),
             successor: try row.parsed("successor", InstallationID.init),
             deviceKey: try row.bytes("device_key"), replacedAt: try row.time("replaced_at"),
-            lost: count.map { LostMessages(count: $0, first: first) })
+            lost: LostMessages(
+                waited: try row.optional("waited", as: Int64.self),
+                after: try row.optional("last_arrived", as: Int64.self)))
     }
 }
