@@ -85,7 +85,9 @@ extension Authority {
         var before = try act.transaction.activeSession(on: dead.installation)
         if before == nil { before = try act.transaction.lastEnded(on: dead.installation) }
         // Somebody ended a revoked session, perhaps for what its scope allowed.
-        guard let before, before.state == .active || before.isRenewable, before.scope != session.scope else { return }
+        guard let before, before.state == .active || before.isRenewable,
+            before.scope != session.scope
+        else { return }
         try change(session, to: before.scope ?? .everything, act)
     }
 
