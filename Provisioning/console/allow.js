@@ -11,7 +11,7 @@ import { when } from "./time.js";
  * `code` is from the program's link; without one the person types it. It is looked up only when the
  * person wants it: a link must not spend the person's tries.
  */
-export function allowPage(code) {
+export function makePage(code) {
   const place = h("div", { "aria-live": "polite" });
   fill(place, codeForm(place, code));
   return { title: t("allow.title"), node: h("div", title(t("act.allowProgram")), place) };

@@ -1,31 +1,25 @@
 // The console: its pages, and who may see each.
 
 import { setPassword } from "./acts.js";
-import { allowPage } from "./allow.js";
 import { begin, info, logOut, me, onConfirmation, onOver } from "./api.js";
-import { auditPage } from "./audit.js";
 import { endAway, showAway } from "./away.js";
 import { boardPage } from "./board.js";
 import { boardsPage } from "./boards.js";
 import { confirmation } from "./confirm.js";
-import { consumersPage } from "./consumers.js";
 import { ask } from "./dialog.js";
 import { button, failure, fill, h, icon, say } from "./dom.js";
 import { formerPage } from "./former.js";
 import { keepPage, noteEvent, restore } from "./keep.js";
 import { listen } from "./live.js";
 import { focusLogin, loginPage } from "./login.js";
-import { passkeysPage } from "./passkeys.js";
 import { nameArrival, takeArrival } from "./providers.js";
 import { pushSwitch } from "./push.js";
-import { sessionsPage } from "./sessions.js";
 import { phrase, t } from "./text.js";
-import { usersPage } from "./users.js";
 
 const app = document.getElementById("app");
 // Those of `ruled` are for administrators.
 const areas = ["boards", "sessions", "consumers", "users", "audit"], ruled = ["users", "audit"];
-let frame = null, page = null, stop = null, wasOver = false;
+let frame = null, page = null, stop = null, wasOver = false, moves = 0;
 
 async function start() {
   let isWaiting = true;
@@ -122,24 +116,36 @@ function showLive(state) {
   }, state === "connecting" ? 1500 : 0);
 }
 
-const pages = { sessions: sessionsPage, consumers: consumersPage, passkeys: passkeysPage,
-  login: allowPage, users: usersPage, audit: auditPage };
+// Each is loaded when it is first shown.
+const pages = { sessions: () => import("./sessions.js"), consumers: () => import("./consumers.js"),
+  passkeys: () => import("./passkeys.js"), login: () => import("./allow.js"),
+  users: () => import("./users.js"), audit: () => import("./audit.js") };
 
-function make(area, id) {
+async function make(area, id) {
   if (area === "boards" && id) return boardPage(id, go);
   if (area === "former" && id) return formerPage(id, go);
   const isSeen = Object.hasOwn(pages, area) && (me.user.isAdministrator || !ruled.includes(area));
-  return isSeen ? pages[area](id) : boardsPage(hear);
+  return isSeen ? (await pages[area]()).makePage(id) : boardsPage(hear);
 }
 
 function go(hash) { location.hash = hash; }
 
-function route(isMove) {
+async function route(isMove) {
   if (!frame) return;
-  const [area, id] = location.hash.replace(/^#\/?/, "").split("/").map(decode);
+  const [area, id] = location.hash.replace(/^#\/?/, "").split("/").map(decode), move = ++moves;
   stop?.();
   page?.close?.();
-  page = make(area, id);
+  stop = page = null;
+  let made;
+  try {
+    made = await make(area, id);
+  } catch {
+    // A browser does not load a failed module again.
+    made = { title: t("app.failed"), node: failure(t("app.failed"), () => location.reload()) };
+  }
+  // The person may have gone on, or logged out.
+  if (move !== moves || !frame) return made.close?.();
+  page = made;
   const here = Object.hasOwn(pages, area) ? area : "boards";
   for (const link of frame.links) {
     if (link.dataset.area === here) link.setAttribute("aria-current", "page");

@@ -10,7 +10,7 @@ import { auditWords, isAlarm } from "./words.js";
 const pageSize = 100;
 const kinds = ["", "login", "claim", "session", "board", "user", "keys", "alarm"];
 
-export function auditPage() {
+export function makePage() {
   const board = h("select", { name: "board" }, option("", t("audit.all")));
   const event = h("select", { name: "event" }, kinds.map(kind => option(kind, t(`kind.${kind}`))));
   const actor = entry({ name: "actor" }), session = entry({ name: "session" });

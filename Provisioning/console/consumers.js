@@ -8,7 +8,7 @@ import { listPage } from "./loader.js";
 import { list, t } from "./text.js";
 import { inUnit, span, when } from "./time.js";
 
-export function consumersPage() {
+export function makePage() {
   return listPage(t("word.consumers"), async load => {
     const [{ results }, boards] = await Promise.all([get("/consumers"), get("/boards")]);
     const names = new Map(boards.results.map(b => [b.installationId, b.name]));

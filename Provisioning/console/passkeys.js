@@ -11,7 +11,7 @@ import { phrase, t } from "./text.js";
 import { when } from "./time.js";
 import { browserName } from "./words.js";
 
-export function passkeysPage() {
+export function makePage() {
   const why = obstacle();
   return listPage(t("word.passkeys"), async load => {
     const { results, recoveryCodeAt: at } = await get("/passkeys");

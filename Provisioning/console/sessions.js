@@ -10,7 +10,7 @@ import { origin, sessionName, sessionState } from "./words.js";
 
 const isLive = ({ state }) => ["active", "pending"].includes(state);
 
-export function sessionsPage() {
+export function makePage() {
   const everyone = checkbox({ id: "everyone", onchange: () => page.load() });
   const page = listPage(t("word.sessions"), async load => {
     const path = `/sessions${everyone.checked ? "?everyone=true" : ""}`;

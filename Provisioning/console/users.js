@@ -8,7 +8,7 @@ import { listPage } from "./loader.js";
 import { t } from "./text.js";
 import { parseTime, when } from "./time.js";
 
-export function usersPage() {
+export function makePage() {
   return listPage(t("word.users"), async load => {
     const { results } = await get("/users");
     results.sort((a, b) => a.username.localeCompare(b.username));

@@ -120,8 +120,9 @@ def test_nothing_comes_from_elsewhere(house, phone, board):
 
 
 def loaded(page: str) -> set[str]:
-    """The files that a browser loads to show a page, without the texts. The PNG icons are for the
-    home screen: a browser loads none of them to show it."""
+    """The files that a browser loads to show a page, without the texts and without the pages that
+    it loads when a person goes there. The PNG icons are for the home screen: a browser loads none
+    of them to show it."""
     files = {page, "style.css", "console.webmanifest", "icon.svg", "worker.js"}
     waiting = re.findall(r'src="console/([\w.]+)"', (CONSOLE / page).read_text())
     while waiting:
@@ -142,7 +143,9 @@ def test_page_is_small(page):
 
 
 def test_no_file_of_the_page_is_forgotten():
-    known = loaded("index.html") | loaded("claim.html") | {f"{one}.js" for one in LANGUAGES}
+    later = re.findall(r'import\("\./(\w+\.js)"\)', (CONSOLE / "app.js").read_text())
+    known = {*loaded("index.html"), *loaded("claim.html"), *later,
+             *(f"{one}.js" for one in LANGUAGES)}
     assert {path.name for path in CONSOLE.iterdir() if path.suffix != ".png"} == known
 
 
