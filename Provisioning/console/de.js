@@ -2,6 +2,7 @@
 export default {
 
 act: {
+  rules: "Regeln",
   cancel: "Abbrechen",
   close: "Schließen",
   tryAgain: "Erneut versuchen",
@@ -424,6 +425,14 @@ alerts: {
 },
 
 several: {
+  change: "Ändern",
+  waiting: "wartet auf das Board",
+  rename: { one: "{n} Board umbenennen", other: "{n} Boards umbenennen" },
+  pattern: "{number} wird 1, 2, 3, in der Reihenfolge der Namen.",
+  noNumber: "Der Name braucht einmal {number} für die Nummer.",
+  renew: { one: "{n} Board erneuern", other: "{n} Boards erneuern" },
+  renewing: "Erneuerung gesendet",
+  rules: { one: "Regeln von {n} Board ändern", other: "Regeln von {n} Boards ändern" },
   selected: { one: "{n} Board ausgewählt", other: "{n} Boards ausgewählt" },
   notDone: "Nicht erledigt: {error}",
   done: { one: "{n} Board von {all} erledigt", other: "{n} Boards von {all} erledigt" },

@@ -2,6 +2,7 @@
 export default {
 
 act: {
+  rules: "Rules",
   cancel: "Cancel",
   close: "Close",
   tryAgain: "Try again",
@@ -424,6 +425,14 @@ alerts: {
 },
 
 several: {
+  change: "Change",
+  waiting: "waits for the board",
+  rename: { one: "Rename {n} board", other: "Rename {n} boards" },
+  pattern: "{number} becomes 1, 2, 3, in the order of the names.",
+  noNumber: "The name needs {number} once, for the number.",
+  renew: { one: "Renew {n} board", other: "Renew {n} boards" },
+  renewing: "the renewal is sent",
+  rules: { one: "Change the rules of {n} board", other: "Change the rules of {n} boards" },
   selected: { one: "{n} board selected", other: "{n} boards selected" },
   notDone: "Not done: {error}",
   done: { one: "{n} board of {all} done", other: "{n} boards of {all} done" },

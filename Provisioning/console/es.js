@@ -2,6 +2,7 @@
 export default {
 
 act: {
+  rules: "Reglas",
   cancel: "Cancelar",
   close: "Cerrar",
   tryAgain: "Reintentar",
@@ -424,6 +425,14 @@ alerts: {
 },
 
 several: {
+  change: "Cambiar",
+  waiting: "espera a la placa",
+  rename: { one: "Renombrar {n} placa", other: "Renombrar {n} placas" },
+  pattern: "{number} será 1, 2, 3, en el orden de los nombres.",
+  noNumber: "El nombre necesita una vez {number} para el número.",
+  renew: { one: "Renovar {n} placa", other: "Renovar {n} placas" },
+  renewing: "renovación enviada",
+  rules: { one: "Cambiar las reglas de {n} placa", other: "Cambiar las reglas de {n} placas" },
   selected: { one: "{n} placa seleccionada", other: "{n} placas seleccionadas" },
   notDone: "No se hizo: {error}",
   done: { one: "{n} placa de {all} hecha", other: "{n} placas de {all} hechas" },

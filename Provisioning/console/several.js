@@ -4,6 +4,7 @@ import { spanChoice } from "./acts.js";
 import { me, post, put, Refused, remove } from "./api.js";
 import { ask } from "./dialog.js";
 import { button, entry, field, h, say } from "./dom.js";
+import { ruleChooser } from "./rules.js";
 import { phrase, t } from "./text.js";
 import { endChoices, now, parseTime, when } from "./time.js";
 
@@ -20,7 +21,9 @@ export function selection(cards, done) {
   }, { id, class: kind });
   const bar = h("section.card.picked", { "aria-label": t("several.title"), hidden: true }, words,
     h("div.actions", button(t("several.all"), all, { id: "pick-all" }),
-      act("extend", "extend-all", extendBoards), act("label", "label-all", labelBoards),
+      act("rename", "rename-all", renameBoards), act("label", "label-all", labelBoards),
+      act("extend", "extend-all", extendBoards), act("renew", "renew-all", renewBoards),
+      act("rules", "rules-all", changeRules),
       act("signOut", "sign-out-all", signOutBoards, "danger")));
 
   function turn() {
@@ -98,6 +101,55 @@ function forEach(boards, done, { key, act, read, body, confirm, danger }) {
 function session(board) {
   if (board.sessionState === "active") return `/sessions/${board.sessionId}`;
   throw new Refused(409, { error: t("several.noSession") });
+}
+
+/** Numbers the boards in the order of their names. A name that fits the pattern stays. */
+function renameBoards(boards, done) {
+  const input = entry({ name: "pattern", value: "barn-{n}", maxlength: 64 });
+  forEach([...boards].sort((a, b) => a.name.localeCompare(b.name)), done, {
+    key: "several.rename", confirm: "act.rename",
+    body: field(t("word.name"), input, t("several.pattern", { number: "{n}" })),
+    read() {
+      const [before, after, ...more] = input.value.trim().split("{n}");
+      if (after === undefined || more.length) {
+        throw new Error(t("several.noNumber", { number: "{n}" }));
+      }
+      const numberIn = name => name.startsWith(before) && name.endsWith(after)
+        && /^[1-9]\d*$/.exec(name.slice(before.length, name.length - after.length))?.[0];
+      const taken = new Set(boards.map(board => Number(numberIn(board.name))));
+      let last = 0;
+      return name => {
+        if (numberIn(name)) return name;
+        do last++; while (taken.has(last));
+        return `${before}${last}${after}`;
+      };
+    },
+    async act({ installationId, name }, next) {
+      return (await put(`/boards/${installationId}`, { name: next(name) })).name;
+    },
+  });
+}
+
+function renewBoards(boards, done) {
+  forEach(boards, done, {
+    key: "several.renew", confirm: "act.renew",
+    async act({ installationId }) {
+      await post(`/boards/${installationId}/renew`, {});
+      return t("several.renewing");
+    },
+  });
+}
+
+function changeRules(boards, done) {
+  const rules = ruleChooser();
+  forEach(boards, done, {
+    key: "several.rules", confirm: "several.change", body: rules.node,
+    read: () => rules.scope() ?? { default: "allow", rules: [] },
+    async act(board, scope) {
+      const { scopePending } = await put(`${session(board)}/scope`, scope);
+      return t(scopePending ? "several.waiting" : "acts.inForce");
+    },
+  });
 }
 
 function extendBoards(boards, done) {

@@ -146,6 +146,29 @@ def test_boards_with_sessions_are_extended_and_signed_out_and_each_result_is_sho
     browser.wait(".lead", "2 boards found")
     browser.click("#select")
     browser.click("#pick-all")
+    browser.click("#rename-all")
+    browser.type("dialog [name=pattern]", "alive")
+    browser.click("dialog button[type=submit]", "Rename")
+    browser.wait("dialog .error", "The name needs {n} once")
+    browser.type("dialog [name=pattern]", "alive {n}")
+    assert browser.accessibility() == []
+    browser.shot("phone-many-rename", whole=False)
+    browser.click("dialog button[type=submit]", "Rename")
+    browser.wait_gone("dialog")
+    browser.wait("article.board", "alive 2")
+    browser.click("#rules-all")
+    browser.wait("dialog input[value=readings]")
+    browser.script("document.querySelector('dialog input[value=readings]').click()")
+    browser.click("dialog button[type=submit]", "Change")
+    browser.wait_gone("dialog")
+    for board in live.values():
+        assert house.show(board.session_id)["scope"]["default"] == "deny"
+    # A board whose session lives is not renewed.
+    browser.click("#renew-all")
+    browser.click("dialog button[type=submit]", "Renew")
+    browser.wait("dialog .error", "0 boards of 2 done")
+    browser.click("dialog button", "Close")
+    browser.wait_gone("dialog")
     # The longest span that is offered is what the authority allows.
     browser.click("#extend-all")
     browser.click("dialog button[type=submit]", "Extend")
