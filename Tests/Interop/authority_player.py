@@ -158,6 +158,36 @@ class AuthorityPlayer:
         self.send(board, self.seal(board, message))
         return message
 
+    def command(
+        self, board: Installation, app: str, content: object, /, *, wait: float = 60, **changes
+    ) -> dict:
+        """Sends a command for an app once; `send_again` repeats it."""
+        message = messages.new(
+            "command", sessionId=board.login.id, app=app, deadline=int(time.time() + wait),
+            command=content) | changes
+        self.send(board, self.seal(board, message))
+        return message
+
+    def send_again(self, board: Installation, message: dict) -> None:
+        self.send(board, self.seal(board, message | {"iat": int(time.time())}))
+
+    def results(self, command: dict) -> list[dict]:
+        """What the board said of a command so far, repetitions included."""
+        return [r.body for r in list(self.requests)
+                if r.type == "command.result" and r.body.get("re") == command["id"]]
+
+    def wait_result(
+        self, command: dict, *states: str, since: int = 0, timeout: float = 60.0
+    ) -> dict:
+        """The first result after `since` of its results, of one of these states (any final one,
+        unless told)."""
+        wanted = states or ("answered", "refused", "expired")
+
+        def found():
+            return next((r for r in self.results(command)[since:] if r["state"] in wanted), None)
+
+        return until(found, f"a result {wanted} of a command", timeout)
+
     def seal(self, board: Installation, message: dict | bytes) -> bytes:
         topic = topics.inbox(board.iid)
         return sealed.seal_auth(message, topic, board.claim.device_key, self.seal_key)
@@ -266,7 +296,7 @@ class AuthorityPlayer:
             return answer
         body = request.body
         messages.check_for_authority(body)
-        if body["type"] not in messages.UNANSWERED:
+        if body["type"] not in (*messages.UNANSWERED, "command.result"):
             _check_clock(body)
         return self._handlers[body["type"]](self, board, body)
 
@@ -331,6 +361,10 @@ class AuthorityPlayer:
             "refreshToken": self.mint.refresh(found.successor),
         }
 
+    def _resulted(self, board: Installation, body: dict) -> dict | None:
+        """A final result has a reply; `delivered` has none."""
+        return None if body["state"] == "delivered" else {}
+
     def _refuse_theft(self, board: Installation) -> None:
         self.thefts.append(board.iid)
         self.revoke(board, "reuse")
@@ -354,7 +388,7 @@ class AuthorityPlayer:
     _handlers = {
         "provision.accepted": _accepted, "provision.rejected": lambda *_: None,
         "session.ended": _ended, "session.confirmed": lambda *_: None,
-        "session.authenticate": _authenticate,
+        "session.authenticate": _authenticate, "command.result": _resulted,
         "session.refresh": _refresh, "session.revoke": _sign_out, "session.list": _list,
         "user.get": _user,
     }

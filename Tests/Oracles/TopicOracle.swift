@@ -121,6 +121,10 @@ package enum TopicOracle {
             guard isSame("postern/app/\(app)/get/\(query)\(of)", topic) else {
                 return "a read's topic is not read back"
             }
+        case .answer(let app, let id):
+            guard isSame("postern/app/\(app)/answer/\(id)", topic) else {
+                return "an answer's topic is not read back"
+            }
         case .malformed, nil: break
         }
         if let parsed = ContractTopic(topic, under: .standard) {
@@ -130,7 +134,9 @@ package enum TopicOracle {
         }
         if let app = AppName("thermo"), BusTopic.isResponse(topic, for: app) {
             let folder = TopicFilter("postern/app/thermo/#")
-            guard folder?.matches(topic) == true, BusRequest(topic) == nil else {
+            // The agent's own answers have a mark, so those on an answer's topic are not read.
+            let isAnswer = if case .answer = BusRequest(topic) { true } else { false }
+            guard folder?.matches(topic) == true, isAnswer || BusRequest(topic) == nil else {
                 return "answers where requests go"
             }
         }

@@ -6,6 +6,7 @@ from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, Callable, Mapping, Optional, Type
 
+from ._command import Handler
 from ._errors import Unavailable
 from ._link import Link, failure
 from ._login import check_name, find_bus, find_password
@@ -50,6 +51,16 @@ class App(Writer[int]):
         The call comes from another thread. It must not wait for a write.
         """
         self._link.listen(callback)
+
+    def on_command(self, handler: Handler) -> Handler:
+        """Calls the handler with each command that a person sends to this app. What it returns is
+        the answer: any JSON value, at most 16 KiB. Also a decorator: `@app.on_command`.
+
+        The handler gets one command after the other, in a thread of its own, and no command twice.
+        The board's `policy.toml` must have `commands = true` for the app.
+        """
+        self._link.command(handler)
+        return handler
 
     def close(self) -> None:
         """Ends the connection. Writes that wait raise what they raise after `timeout`."""

@@ -12,6 +12,7 @@ import paho.mqtt.client as paho
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties as _Properties
 
+from ._command import Commander, Handler
 from ._errors import Refused, SessionOver, Unavailable
 from ._login import Bus
 from ._request import AGAIN, Request
@@ -48,6 +49,7 @@ class Link:
     def __init__(
         self, name: str, bus: Bus, username: str, password: Callable[[], Optional[str]],
     ):
+        self._name = name
         self._base = f"postern/app/{name}"
         self._username, self._password = username, password
         self._bus = bus
@@ -55,6 +57,7 @@ class Link:
         self._requests: Dict[bytes, Request] = {}
         self._listeners: List[Callable[[Session], None]] = []
         self._session: Optional[Session] = None
+        self._commander: Optional[Commander] = None
         self._is_connected = False
         self._problem = "it has not answered"
         self._is_closed = False
@@ -113,10 +116,25 @@ class Link:
             if listener in self._listeners:
                 self._listeners.remove(listener)
 
+    def command(self, handler: Handler) -> None:
+        """Commands go to this handler, and no longer to an earlier one."""
+        with self._changed:
+            before, self._commander = self._commander, Commander(handler, self._reply, self._name)
+            is_connected = self._is_connected
+        if before is not None:
+            before.close()
+        elif is_connected:
+            self._client.subscribe(f"{self._base}/command", qos=1)
+
+    def _reply(self, command: str, answer: bytes) -> None:
+        self._client.publish(f"{self._base}/answer/{command}", answer, 1, False)
+
     def close(self) -> None:
         with self._changed:
             self._is_closed = True
             self._changed.notify_all()
+        if self._commander is not None:
+            self._commander.close()
         # A callback of a write that was given up may close, too.
         if threading.current_thread() is not self._sender:
             self._sender.join()
@@ -179,11 +197,13 @@ class Link:
             # The password may have been changed since.
             client.username_pw_set(self._username, self._password())
             return
-        topics = (_SESSION, f"{self._base}/answers", f"{self._base}/rejected")
-        for topic in topics:
-            client.subscribe(topic, qos=1)
         with self._changed:
             self._is_connected = True
+            # The agent keeps a command back while nobody subscribes to its topic.
+            mine = [] if self._commander is None else [f"{self._base}/command"]
+        for topic in (_SESSION, f"{self._base}/answers", f"{self._base}/rejected", *mine):
+            client.subscribe(topic, qos=1)
+        with self._changed:
             now = time.monotonic()
             for request in self._requests.values():
                 request.due, request.pause = now, 2.0
@@ -202,6 +222,10 @@ class Link:
     def _received(self, _client: Any, _own: Any, message: Any) -> None:
         if message.topic == _SESSION:
             self._note(Session.parse(message.payload))
+            return
+        if message.topic == f"{self._base}/command":
+            if self._commander is not None:
+                self._commander.take(message)
             return
         correlation = getattr(message.properties, "CorrelationData", None)
         try:

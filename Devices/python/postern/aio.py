@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from types import TracebackType
-from typing import Any, AsyncIterator, Coroutine, Optional, Type
+from typing import Any, AsyncIterator, Awaitable, Callable, Coroutine, Optional, Type
 
 from . import _app
 from ._errors import Unavailable
@@ -57,6 +57,21 @@ class App(Writer[Coroutine[Any, Any, int]]):
                 yield await newest.get()
         finally:
             self._app._link.mute(note)
+
+    def on_command(
+        self, handler: Callable[[Any], Awaitable[Any]],
+    ) -> Callable[[Any], Awaitable[Any]]:
+        """As `postern.App.on_command`, with a coroutine in the running loop."""
+        loop = asyncio.get_running_loop()
+
+        async def handle(content: Any) -> Any:
+            return await handler(content)
+
+        def wait(content: Any) -> Any:
+            return asyncio.run_coroutine_threadsafe(handle(content), loop).result()
+
+        self._app.on_command(wait)
+        return handler
 
     async def close(self) -> None:
         await asyncio.get_running_loop().run_in_executor(None, self._app.close)

@@ -16,12 +16,15 @@ import re
 import subprocess
 import tempfile
 import threading
+import time
+import uuid
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace, TracebackType
 from typing import Any, Callable, Dict, List, Mapping, Optional, Set, Tuple, Type, Union
 
 from . import _app
+from ._errors import Refused, Unavailable
 from ._link import Link
 
 __all__ = ["Agent", "Record"]
@@ -69,6 +72,8 @@ class Agent:
         self._scope = [] if scope is None else ["--scope", str(Path(scope).resolve())]
         self._program = program
         self._lock = threading.Lock()
+        self._answered = threading.Condition()
+        self._answers: Dict[str, bytes] = {}
         self._keys: Dict[Tuple[str, str], int] = {}
         self._links: "Set[_MemoryLink]" = set()
         self._notice: Mapping[str, Any] = _AVAILABLE
@@ -84,12 +89,42 @@ class Agent:
                 policy.write_text('default = "allow"\n')
             done = subprocess.run(
                 [self._program, "policy", "explain", "--config-dir", folder, "--json",
-                 "--policy", policy, *self._scope, "--payload", "-", "--", app, op, class_name],
+                 "--policy", policy, *self._scope, "--payload", "-", "--", app, op,
+                 *([class_name] if class_name else [])],
                 input=payload, capture_output=True, timeout=60)
         if done.returncode != 0:
             raise ValueError(done.stderr.decode(errors="replace").strip())
         found: Dict[str, Any] = json.loads(done.stdout)
         return found
+
+    # Commands.
+
+    def command(self, app: str, content: Any, *, timeout: float = 30.0) -> Any:
+        """Sends a command to an app, as a person would, and returns its answer.
+
+        Raises `Refused` if the policy does not allow it, and `Unavailable` without an app that
+        takes commands, or without its answer in time.
+        """
+        payload = json.dumps(content).encode()
+        found = self.explain(app, "command", "", payload)
+        if found["decision"] != "allow":
+            raise Refused({name: found[name] for name in ("code", "error", "rule", "field")
+                           if found.get(name) is not None})
+        link = next((one for one in list(self._links) if one.takes(app)), None)
+        if link is None:
+            raise Unavailable("no app of this name takes commands")
+        command = str(uuid.uuid4())
+        link.hear(f"postern/app/{app}/command", {
+            "id": command, "deadline": int(time.time() + timeout), "command": content})
+        with self._answered:
+            if not self._answered.wait_for(lambda: command in self._answers, timeout):
+                raise Unavailable("the app has not answered")
+            return json.loads(self._answers.pop(command))
+
+    def _take_answer(self, command: str, payload: bytes) -> None:
+        with self._answered:
+            self._answers[command] = payload
+            self._answered.notify_all()
 
     # The session.
 
@@ -180,9 +215,15 @@ class _MemoryLink(Link):
             notice = self._agent._notice
         self.hear("postern/session", notice)
 
+    def takes(self, app: str) -> bool:
+        """Whether this is an app of that name with a handler for commands."""
+        return self._name == app and self._commander is not None
+
     def publish(
-        self, topic: str, payload: bytes, _qos: int, _retain: bool, asked: Any,
+        self, topic: str, payload: bytes, _qos: int, _retain: bool, asked: Any = None,
     ) -> None:
+        if asked is None:
+            return self._agent._take_answer(topic.rpartition("/")[2], payload)
         if not self._agent.is_answering:
             return
         key = dict(asked.UserProperty)["key"]

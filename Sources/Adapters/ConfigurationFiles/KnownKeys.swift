@@ -41,6 +41,7 @@ extension KnownKeys {
     package static let policy = KnownKeys("""
         default
         app.*.rate app.*.burst app.*.max_bytes
+        app.*.commands app.*.command_fields app.*.command_rate
         rule.app rule.class rule.allow rule.fields rule.max_bytes rule.rate rule.burst
         """)
 

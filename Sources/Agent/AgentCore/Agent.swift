@@ -71,6 +71,7 @@ package struct Agent: Sendable {
     var uplink = Uplink()
     var requests = Requests()
     var bus: Bus
+    var commands: Commands
     var outbox: OutboxView
     /// The effects that the current call of `handle` will return.
     private var effects: [AgentEffect] = []
@@ -91,6 +92,8 @@ package struct Agent: Sendable {
         clock = BoardClock(buildDate: settings.buildDate, floor: records.memory.floor)
         session = LocalSession(life: Self.life(of: records))
         bus = Bus(window: window, keys: keys)
+        self.records.commands.started()
+        commands = Commands()
     }
 
     /// Whether the session's record cannot be read. Then writes wait until the board is paired
@@ -108,7 +111,9 @@ package struct Agent: Sendable {
         case .started: start(at: instant)
         case .deadline: outbox.settle()
         case .busConnected(let resumed): busConnected(resumed: resumed, at: instant)
-        case .busLost: bus.lost()
+        case .busLost: busLost(at: instant)
+        case .commandPublished(let id, let outcome):
+            commandPublished(id, outcome, at: instant)
         case .bus(let messages), .strays(let messages): judge(messages, at: instant)
         case .uplink(let event): handle(event, at: instant)
         case .inbox(let payload): receive(payload, at: instant)
@@ -132,7 +137,7 @@ package struct Agent: Sendable {
             uplink.retryAt, requests.nextDeadline, sessionDeadline(at: instant),
             healthDeadline, requests.waits.nextDeadline, signOutDeadline,
             session.readers.nextDeadline, refusalDeadline, expiryDeadline(at: instant),
-            lossDeadline, statusDeadline,
+            lossDeadline, statusDeadline, commandDeadline(at: instant),
         ].compactMap(\.self).min()
     }
 
@@ -142,6 +147,7 @@ package struct Agent: Sendable {
         connectIfDue(at: instant)
         sendDueRequests(at: instant)
         sendSignOutIfDue(at: instant)
+        keepCommands(at: instant)
         answerLateCommands(at: instant)
         answerLateReaders(at: instant)
         summarizeRefusals(due: instant.monotonic)
@@ -172,6 +178,7 @@ package struct Agent: Sendable {
     }
 
     private mutating func stop(at instant: Instant) {
+        giveBackCommands()
         if uplink.isReady { publishStatus(up: false, at: instant) }
         summarizeRefusals(due: nil)
         publishHealth(up: false, at: instant)

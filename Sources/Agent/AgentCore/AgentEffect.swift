@@ -11,6 +11,8 @@ package enum AgentEffect: Sendable {
     case commit([RecordChange])
     /// Publishes on the bus, over the connection that carries no acknowledgements.
     case publishBus(BusPublication)
+    /// Publishes a command to its app. The event `commandPublished` says what became of it.
+    case publishCommand(MessageID, BusPublication)
     case connectUplink(UplinkLogin)
     case disconnectUplink
     /// Ends the connection and drops the data that is queued for it.
@@ -46,6 +48,7 @@ package enum RecordChange: Sendable {
     /// Nil destroys the session. Its record cannot be recovered.
     case session(HeldSession?)
     case memory(BoardMemory)
+    case commands(TakenCommands)
     /// Stores writes, the bus packets that brought them, and the keys that their apps gave.
     /// Redeliveries and repetitions are known by these.
     case append([AcceptedWrite], window: [DeliveredPacket], keys: [KeptKey] = [])
@@ -91,12 +94,18 @@ package struct BusPublication: Equatable, Sendable {
     package let payload: [UInt8]
     package let retain: Bool
     package let correlation: [UInt8]?
+    /// After so many seconds the broker drops a copy that it has not delivered. Nil: never.
+    package let expiry: UInt32?
 
-    package init(topic: String, payload: [UInt8], retain: Bool, correlation: [UInt8]? = nil) {
+    package init(
+        topic: String, payload: [UInt8], retain: Bool, correlation: [UInt8]? = nil,
+        expiry: UInt32? = nil
+    ) {
         self.topic = topic
         self.payload = payload
         self.retain = retain
         self.correlation = correlation
+        self.expiry = expiry
     }
 
     /// Whether an answer can carry this correlation data: none, or at most `correlationLimit`

@@ -25,10 +25,22 @@ package enum AgentEvent: Sendable {
     case forwarded(Int64)
     /// The local broker's counters for its own queue. Nil: this counter has no new value.
     case busBroker(dropped: Int64?, stored: Int64?)
+    /// What became of one try to publish a command on the bus. Comes before `busLost`, or never.
+    case commandPublished(MessageID, CommandPublication)
     case control(ControlRequest, connection: Int)
     /// The rule files were read again without an error. These rules replace the old ones.
     case rules(Policy?, RouteTable)
     case stop
+}
+
+/// The local broker's answer to a command.
+package enum CommandPublication: Sendable {
+    /// The broker has it for a subscriber.
+    case taken
+    /// Nobody subscribes to the topic, or the broker refused it: nobody got it.
+    case unheard
+    /// It did not leave the agent.
+    case unsent
 }
 
 /// An event of the connection to the upstream broker.

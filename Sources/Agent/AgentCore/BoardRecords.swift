@@ -109,6 +109,8 @@ package struct BoardRecords: Sendable {
     package var trust: Trust?
     package var session: HeldSession?
     package var memory: BoardMemory
+    /// The commands that were taken under the held session.
+    package var commands = TakenCommands()
     /// The session's record exists but cannot be opened.
     package var isUnreadable: Bool
     package var lastSequence: Int64

@@ -55,6 +55,9 @@ package final class BoardStore {
         records.trust = try record(.trust, Trust.init(json:))
         records.session = try record(.session, HeldSession.init(json:))
         if let memory = try record(.memory, BoardMemory.init(json:)) { records.memory = memory }
+        if let commands = try record(.commands, TakenCommands.init(json:)) {
+            records.commands = commands
+        }
         records.lastSequence = queue.lastSequence
         records.isUnreadable = vault.content.isRebuilt
         if records.isUnreadable {
@@ -116,7 +119,7 @@ extension BoardStore {
         case .expire(let span):
             try queue.expire(span.lowerBound, span.upperBound, sparing: spared)
         case .lose(let sequences): try queue.lose(sequences)
-        case .claim, .trust, .session, .memory, .clearWindow, .destroyQueue: break
+        case .claim, .trust, .session, .memory, .commands, .clearWindow, .destroyQueue: break
         }
     }
 
@@ -165,6 +168,7 @@ extension VaultContent {
             isRebuilt = false
         case .session(let held): put(.session, held?.json)
         case .memory(let memory): put(.memory, memory.json)
+        case .commands(let commands): put(.commands, commands.isEmpty ? nil : commands.json)
         case .clearWindow: queue.windowFloor = windowFloor
         case .append, .expire, .lose, .destroyQueue: break
         }

@@ -8,7 +8,7 @@ extension AgentEffect {
     var visibleText: String {
         switch self {
         case .log(_, let text): text
-        case .publishBus(let publication):
+        case .publishBus(let publication), .publishCommand(_, let publication):
             publication.topic + " " + String(decoding: publication.payload, as: UTF8.self)
         case .publishStatus(let topic, let status):
             topic + " " + String(decoding: status.payload, as: UTF8.self)
@@ -83,6 +83,7 @@ extension [AgentEffect] {
             switch effect {
             case .commit: "commit"
             case .publishBus: "bus"
+            case .publishCommand: "command"
             case .connectUplink: "connect"
             case .disconnectUplink: "disconnect"
             case .abandonUplink: "abandon"
@@ -113,6 +114,7 @@ extension RecordChange {
         case .trust: "trust"
         case .session(let held): held == nil ? "no session" : "session"
         case .memory: "memory"
+        case .commands: "commands"
         case .append: "append"
         case .clearWindow: "clear window"
         case .destroyQueue: "destroy queue"

@@ -10,6 +10,7 @@ struct MemoryStore {
     var trust: [UInt8]?
     private var session: [UInt8]?
     private var memory: [UInt8]?
+    private(set) var commands: [UInt8]?
     private(set) var lost: [Int64] = []
     private(set) var window: [DeliveredPacket] = []
     private(set) var keys: [KeptKey] = []
@@ -32,6 +33,7 @@ struct MemoryStore {
         case .trust(let record): trust = record.json.bytes
         case .session(let record): session = record?.json.bytes
         case .memory(let record): memory = record.json.bytes
+        case .commands(let record): commands = record.isEmpty ? nil : record.json.bytes
         case .append(let new, let packets, let given):
             writes += new
             window += packets
@@ -61,6 +63,8 @@ struct MemoryStore {
         records.session = try session.map { try HeldSession(json: JSONObject(parsing: $0)) }
         records.memory = try memory.map { try BoardMemory(json: JSONObject(parsing: $0)) }
             ?? BoardMemory()
+        records.commands = try commands.map { try TakenCommands(json: JSONObject(parsing: $0)) }
+            ?? TakenCommands()
         records.isUnreadable = isUnreadable
         records.lastSequence = lastSequence
         if trust == nil { records.queueUsers = Set(writes.map(\.user.description)).sorted() }
@@ -70,7 +74,7 @@ struct MemoryStore {
 
     /// Everything as text, to be searched for what should be gone.
     var text: String {
-        [identity, claim, trust, session, memory].compactMap(\.self)
+        [identity, claim, trust, session, memory, commands].compactMap(\.self)
             .map { String(decoding: $0, as: UTF8.self) }.joined(separator: "\n")
     }
 

@@ -4,6 +4,7 @@ import Gate
 import LinuxIO
 import Sessions
 import Testing
+import Wire
 
 @Suite("Vault")
 struct VaultTests {
@@ -31,6 +32,27 @@ struct VaultTests {
         try store.commit([.claim(nil), .memory(Sample.memory(61))])
         #expect(try folder.open().load().claim == nil)
         #expect(try folder.open().load().memory == Sample.memory(61))
+    }
+
+    @Test("keeps the commands that were taken, answers of any depth included")
+    func commands() throws {
+        let folder = try StateFolder()
+        let store = try folder.open()
+        let deep = String(repeating: "[", count: 31) + String(repeating: "]", count: 31)
+        let id = "6f0f2ab1-8b3c-4f5e-9a55-0d2c4a1f9e11"
+        let result = JSONValue.string(
+            #"{"type":"command.result","state":"answered","answer":\#(deep),"re":"\#(id)","#
+                + #""sessionId":"Session001"}"#).text
+        let commands = try TakenCommands(json: JSONObject(parsing: Array(#"""
+            {"floor":7,"taken":[{"id":"\#(id)","app":"heater","session":"Session001",
+            "deadline":1800000000,"digest":"AAEC","confirmed":true,"result":\#(result)}]}
+            """#.utf8)))
+        try store.commit([.commands(commands)])
+        #expect(try folder.open().load().commands == commands)
+        #expect(commands.all.first?.answerDigest == [0, 1, 2] && commands.floor.seconds == 7)
+        try store.commit([.commands(TakenCommands())])
+        #expect(try folder.open().secret(.commands) == nil)
+        #expect(try folder.open().load().commands.isEmpty)
     }
 
     @Test("overwrites a record")

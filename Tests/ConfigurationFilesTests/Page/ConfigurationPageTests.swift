@@ -49,6 +49,9 @@ struct ConfigurationPageTests {
             least: ["rule.class": "\"Note\"", "rule.allow": "[]"],
             beside: [
                 "app.*.burst": ["app.*.rate": "\"5/s\""], "rule.burst": ["rule.rate": "\"5/s\""],
+                "app.*.commands": ["app.*.rate": "\"5/s\""],
+                "app.*.command_fields": ["app.*.commands": "true"],
+                "app.*.command_rate": ["app.*.commands": "true"],
             ]
         ) { text, _ throws(SettingsError) in
             try PolicyFile.parse(text, file: "policy.toml")

@@ -11,6 +11,7 @@ struct BoardDisk: Sendable {
     private(set) var trust: Trust?
     private(set) var session: HeldSession?
     private(set) var memory: BoardMemory?
+    private(set) var commands = TakenCommands()
     private(set) var lost: [Int64] = []
     private(set) var window: [DeliveredPacket] = []
     private(set) var keys: [KeptKey] = []
@@ -49,6 +50,7 @@ struct BoardDisk: Sendable {
         case .trust(let record): trust = record
         case .session(let record): session = record
         case .memory(let record): memory = record
+        case .commands(let record): commands = record
         case .append(let new, let packets, let given):
             writes += new
             window += packets
@@ -69,6 +71,7 @@ struct BoardDisk: Sendable {
         records.session = try session.map { try HeldSession(json: Self.read($0.json)) }
         records.memory = try memory.map { try BoardMemory(json: Self.read($0.json)) }
             ?? BoardMemory()
+        records.commands = try TakenCommands(json: Self.read(commands.json))
         records.lastSequence = lastSequence
         return records
     }
@@ -80,7 +83,8 @@ struct BoardDisk: Sendable {
 
     /// Every record but the identity as text, to be searched for what should be gone.
     var text: String {
-        [claim?.json, trust?.json, session?.json, memory?.json].compactMap { $0?.text }
+        [claim?.json, trust?.json, session?.json, memory?.json, commands.json]
+            .compactMap { $0?.text }
             .joined(separator: "\n")
     }
 

@@ -68,6 +68,7 @@ extension AgentEffect {
         switch self {
         case .commit(let changes): "commit " + changes.map(\.label).joined(separator: ", ")
         case .publishBus(let publication): "bus \(publication.topic)"
+        case .publishCommand(_, let publication): "command \(publication.topic)"
         case .connectUplink: "connect"
         case .disconnectUplink: "disconnect"
         case .abandonUplink: "abandon"
@@ -103,6 +104,7 @@ extension RecordChange {
         case .trust: "trust"
         case .session(let held): held == nil ? "no session" : "session"
         case .memory: "memory"
+        case .commands: "commands"
         case .append: "append"
         case .clearWindow: "clear window"
         case .destroyQueue: "destroy queue"

@@ -97,8 +97,8 @@ extension World {
         case .answer(_, let json):
             guard let url = json.asObject?["url"]?.asString else { return }
             state.boards[machine].url = try? ClaimURL(url)
-        case .publishBus, .forward, .grant, .retryForwarding, .readBus, .holdBus, .readRoutes,
-            .log, .exit:
+        case .publishBus, .publishCommand, .forward, .grant, .retryForwarding, .readBus,
+            .holdBus, .readRoutes, .log, .exit:
             break
         }
     }

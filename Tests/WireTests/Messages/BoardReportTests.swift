@@ -179,6 +179,23 @@ struct BoardReportTests {
         ])
     }
 
+    @Test("tells which apps take commands, and nothing more of them")
+    func commands() throws {
+        let heater = try #require(AppName("heater"))
+        let rules = CommandRules(
+            fields: ["celsius": try FieldType("number")], rate: try Rate("6/min"))
+        let document = try #require(PolicyDocument(policy([], apps: [
+            heater: AppLimit(maxBytes: ByteCount(bytes: 7), commands: rules)
+        ])))
+        #expect(document.json.asObject?["apps"] == .object([
+            "heater": .object(["max_bytes": .integer(7), "commands": .bool(true)])
+        ]))
+        #expect(document.policy.apps[heater]?.commands == CommandRules())
+        let off = try PolicyDocument(json: try JSONValue(parsing: Array(
+            #"{"default":"deny","rules":[],"apps":{"heater":{"commands":false,"new":1}}}"#.utf8)))
+        #expect(off.policy.apps[heater] == AppLimit())
+    }
+
     @Test("tells rules as a scope has them, to whoever knows scopes alone")
     func scope() throws {
         let document = try #require(PolicyDocument(policy([rule(3)], allowsByDefault: false)))

@@ -14,6 +14,12 @@ struct TopicReadingTests {
         ("postern/app/Thermo/create/Reading", "105 builtin:topic"),
         ("postern/app/thermo/get/session", "thermo session"),
         ("postern/app/thermo/get/session/Session001", "thermo session Session001"),
+        ("postern/app/thermo/answer/6f0f2ab1-8b3c-4f5e-9a55-0d2c4a1f9e11",
+         "thermo answers 6f0f2ab1-8b3c-4f5e-9a55-0d2c4a1f9e11"),
+        ("postern/app/thermo/answer/1", "thermo asks nothing"),
+        ("postern/app/thermo/answer", "thermo asks nothing"),
+        ("postern/app/thermo/answer/6f0f2ab1-8b3c-4f5e-9a55-0d2c4a1f9e11/x", "thermo asks nothing"),
+        ("postern/app/thermo/command", "thermo asks nothing"),
         ("postern/app/thermo/rejected", "thermo asks nothing"),
         ("postern/app/thermo/upsert/Reading", "thermo asks nothing"),
         ("postern/app/thermo", "thermo asks nothing"), ("postern/app/Thermo", "ignored"),
@@ -30,6 +36,7 @@ struct TopicReadingTests {
             "\(write.app) \(write.operation.rawValue) \(write.className)"
                 + (write.record.map { " \($0)" } ?? "")
         case .refused(_, let rejection): "\(rejection.code.rawValue) \(rejection.rule)"
+        case .answer(let app, let id): "\(app) answers \(id)"
         case .query(let app, let query, let id): "\(app) \(query)" + (id.map { " \($0)" } ?? "")
         case .noRequest(let app): "\(app) asks nothing"
         case .ignored: "ignored"

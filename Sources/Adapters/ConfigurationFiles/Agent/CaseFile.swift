@@ -29,6 +29,12 @@ package enum CaseFile {
             return .topic(topic)
         }
         let app = try section.need("app", section.value("app", SettingValue.appName))
+        if try section.text("op") == "command" {
+            guard section.entries["class"] == nil else {
+                throw section.fault("class", "must be absent: a command has no class")
+            }
+            return .command(app)
+        }
         let operation = try section.need("op", section.value("op", SettingValue.operation))
         let name = try section.need("class", section.text("class"))
         return .write(app, operation, className: name)

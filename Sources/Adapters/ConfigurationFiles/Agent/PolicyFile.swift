@@ -54,9 +54,23 @@ package enum PolicyFile {
             let limits = try section.section(key)
             apps[name] = AppLimit(
                 rate: try rate(limits),
-                maxBytes: try limits.size("max_bytes"))
+                maxBytes: try limits.size("max_bytes"),
+                commands: try commands(limits))
         }
         return apps
+    }
+
+    /// Reads what commands the app takes. Nil: it takes none.
+    private static func commands(_ section: TOMLSection) throws(SettingsError) -> CommandRules? {
+        let isAllowed = try section.flag("commands")
+        let declared = try fields(section, "command_fields")
+        let rate = try section.value("command_rate", Rate.init(_:))
+        for key in ["command_fields", "command_rate"]
+        where isAllowed == nil && section.entries[key] != nil {
+            throw section.fault(key, "needs commands = true")
+        }
+        guard isAllowed == true else { return nil }
+        return CommandRules(fields: declared?.types, rate: rate ?? CommandRules.usualRate)
     }
 
     private static func rule(
@@ -119,17 +133,17 @@ package enum PolicyFile {
 
     /// Reads `fields`. Nil without the key: the gate does not check payloads then.
     private static func fields(
-        _ section: TOMLSection
+        _ section: TOMLSection, _ key: String = "fields"
     ) throws(SettingsError) -> (types: [String: FieldType], units: [String: FieldUnit])? {
-        guard section.entries["fields"] != nil else { return nil }
-        let table = try section.section("fields")
+        guard section.entries[key] != nil else { return nil }
+        let table = try section.section(key)
         let (plain, units) = FieldDeclaration.splitUnits(of: try declarations(of: table))
         do throws(FieldDeclarationFault) {
             return (try FieldType.parse(plain), units)
         } catch {
             var place = table
             for key in error.path.dropLast() { place = place.within(key) }
-            throw place.fault(error.path.last ?? "fields", error.sentence)
+            throw place.fault(error.path.last ?? key, error.sentence)
         }
     }
 

@@ -22,7 +22,7 @@ struct PolicyExplainCommand: AgentVerb {
     @Argument(help: "The app's name.")
     var app: String?
 
-    @Argument(help: "create, update or delete.")
+    @Argument(help: "create, update, delete, or command, which has no class.")
     var op: String?
 
     @Argument(help: "The class.")
@@ -39,6 +39,13 @@ struct PolicyExplainCommand: AgentVerb {
         let subject = try subject()
         let session = source.policy == nil ? PolicyInputs.SessionScope.yes : .ifKnown
         let judged = try PolicyInputs(place, source, session: session)
+        if case .command(let app) = subject {
+            let bytes = try payload.map { path throws(AgentFailure) in
+                try PolicyInputs.payload(path)
+            } ?? []
+            report(command: bytes, to: app, judged)
+            return .ok
+        }
         switch judged.trial.reading(of: subject) {
         case .write(let write):
             let bytes = try payload.map { path throws(AgentFailure) in
@@ -46,7 +53,8 @@ struct PolicyExplainCommand: AgentVerb {
             } ?? []
             report(judged, write.with(bytes))
         case .refused(_, let rejection): report(.deny(rejection))
-        case .query: throw AgentFailure(.usage, "the topic is a request, not a write")
+        case .query, .answer:
+            throw AgentFailure(.usage, "the topic is a read or an answer, not a write")
         case .noRequest, .ignored:
             throw AgentFailure(
                 .usage, "no route reads the topic, and an app's are create, update, delete and get")
@@ -61,12 +69,13 @@ struct PolicyExplainCommand: AgentVerb {
             }
             return .topic(topic)
         }
-        guard let app, let op, let className else {
+        guard let app, let op, className != nil || op == "command" else {
             throw AgentFailure(.usage, "name an app, an operation and a class, or a --topic")
         }
         guard let app = AppName(app) else {
             throw AgentFailure(.usage, "an app's name is [a-z0-9][a-z0-9-]{0,31}")
         }
+        guard let className else { return .command(app) }
         guard let operation = Operation(rawValue: op) else {
             throw AgentFailure(.usage, "the operation is create, update or delete")
         }
@@ -83,6 +92,17 @@ struct PolicyExplainCommand: AgentVerb {
         } else {
             ProcessEnd.say("✗ \(decision.sentence)", to: .output)
         }
+    }
+
+    /// Reports a command. Only the policy file decides about it.
+    private func report(command content: [UInt8], to app: AppName, _ judged: PolicyInputs) {
+        let decision = judged.gate.decide(command: content, to: app)
+        guard !place.json else { return report(decision) }
+        let lines = [
+            row("command", "to \(app), \(content.count) bytes"),
+            row("policy.toml", "\(decision.isAllow ? "✓" : "✗") \(decision.sentence)"),
+        ]
+        for line in lines { ProcessEnd.say(PlainText.line(line), to: .output) }
     }
 
     private func report(_ judged: PolicyInputs, _ write: Write) {

@@ -13,7 +13,8 @@ struct PolicyTestCommand: AgentVerb {
     static let configuration = CommandConfiguration(
         commandName: "test", abstract: "Compare the policy with a file of cases.",
         discussion: """
-            A case is a table [[case]] with app, op and class, or a topic, a payload or \
+            A case is a table [[case]] with app, op and class (none for op = "command"), or a \
+            topic, a payload or \
             payload_file, and expect = "allow" or "deny"; name, rule, code and field are \
             compared where they are given. Rates do not count, and without --scope or \
             --with-session no scope applies: cases are the same on every board. Exit status: 0 \
@@ -104,6 +105,7 @@ private struct CaseResult {
         return switch `case`.subject {
         case .topic(let topic): topic
         case .write(let app, let operation, let name): "\(app) \(operation.rawValue) \(name)"
+        case .command(let app): "\(app) command"
         }
     }
 

@@ -9,11 +9,14 @@ private struct Batch {
     var keys: [KeptKey] = []
     var answers: [BusPublication] = []
     var lost: [Int64] = []
+    /// Commands that this batch answers.
+    var answered: [MessageID] = []
 }
 
 extension Agent {
     mutating func busConnected(resumed: Bool, at instant: Instant) {
         bus.connected()
+        commands.retry(at: instant.monotonic)
         // The broker may hold a retained message of an earlier process: publish the current state
         // again.
         session.forgetPublished()
@@ -46,6 +49,7 @@ extension Agent {
             ]))
         }
         if !batch.lost.isEmpty { emit(.commit([.lose(batch.lost)])) }
+        answered(batch.answered, at: instant)
         for answer in batch.answers { emit(.publishBus(answer)) }
     }
 
@@ -61,6 +65,8 @@ extension Agent {
             judge(message, write, topic.upstream, state, into: &batch, at: instant)
         case .query(let app, let query, let id):
             judge(message, app, query, id, into: &batch, at: instant)
+        case .answer(let app, let id):
+            judge(message, app, answering: id, into: &batch, at: instant)
         case .refused(let app, let rejection):
             refuse(message, app, rejection, into: &batch, at: instant)
         case .noRequest(let app):
@@ -82,6 +88,22 @@ extension Agent {
         }
         if query == .sessions, waitsForSessions(message, at: instant) { return }
         answer(message, app, readAnswer(query, session.life).bytes, into: &batch)
+    }
+
+    /// Takes an app's answer to a command.
+    private mutating func judge(
+        _ message: BusMessage, _ app: AppName, answering id: MessageID, into batch: inout Batch,
+        at instant: Instant
+    ) {
+        if let rejection = rejection(ofAsking: message, app) {
+            return reject(message, app, rejection, ("answer", ""), into: &batch, at: instant)
+        }
+        switch take(answer: message.payload, of: app, to: id, at: instant) {
+        case .taken: batch.answered.append(id)
+        case .known: break
+        case .refused(let rejection):
+            reject(message, app, rejection, ("answer", ""), into: &batch, at: instant)
+        }
     }
 
     private func rejection(

@@ -20,6 +20,7 @@ package struct AgentMetrics: Sendable {
     package var losses: QueueLosses
     package var queueLimit: Int64
     package var accepted: Int64
+    package var commands: CommandCounts
     package var isUplinkReady: Bool
     package var connects: Int64
     package var isBusConnected: Bool
@@ -35,7 +36,7 @@ extension Agent {
             graceEnds: held?.graceEnds(own: settings.offline), lastContact: held?.lastContact,
             now: clock.now(at: instant), isClockSet: !clock.isUnset(at: instant),
             health: health(up: true, at: instant), losses: outbox.queue.losses,
-            queueLimit: settings.queueLimit, accepted: outbox.accepted,
+            queueLimit: settings.queueLimit, accepted: outbox.accepted, commands: commands.counts,
             isUplinkReady: uplink.isReady, connects: uplink.connects,
             isBusConnected: bus.isConnected, isReading: bus.isReading && !bus.isHolding)
     }

@@ -51,7 +51,7 @@ package struct PolicySimulation: Sendable {
             writes += 1
             let names = RefusalNames(app: app.map { "\($0)" } ?? "", className: "", operation: "")
             count(rejection, names, message)
-        case .query, .noRequest, .ignored: otherTopics += 1
+        case .query, .answer, .noRequest, .ignored: otherTopics += 1
         }
     }
 

@@ -18,7 +18,7 @@ package struct PolicyTrial: Sendable {
         self.isScopeJudged = isScopeJudged
     }
 
-    /// Reads a subject: a write with its names, a refused topic, or no write.
+    /// Reads a subject: a write with its names, a refused topic, or no write, as a command is.
     package func reading(of subject: PolicyCase.Subject) -> TopicReading {
         switch subject {
         case .topic(let topic):
@@ -36,16 +36,18 @@ package struct PolicyTrial: Sendable {
                     reason: "the class name is not allowed"))
             }
             return .write(NamedWrite(app: app, className: className, operation: operation))
+        case .command: return .ignored
         }
     }
 
-    /// The decision on a subject and its payload. Nil if the subject is not a write. Does not
-    /// apply rate limits, because they do not depend on one write alone.
+    /// The decision on a subject and its payload. Nil if the subject is neither a write nor a
+    /// command. Does not apply rate limits, because they do not depend on one write alone.
     package func decision(on subject: PolicyCase.Subject, _ payload: [UInt8]) -> Decision? {
-        switch reading(of: subject) {
+        if case .command(let app) = subject { return gate.decide(command: payload, to: app) }
+        return switch reading(of: subject) {
         case .write(let write): gate.decide(write.with(payload))
         case .refused(_, let rejection): .deny(rejection)
-        case .query, .noRequest, .ignored: nil
+        case .query, .answer, .noRequest, .ignored: nil
         }
     }
 }

@@ -18,6 +18,7 @@ struct Rules: Sendable {
     var news = RulesReporting()
     private var gate: Gate
     private var limiter = RateLimiter()
+    private var commandLimiter = RateLimiter()
     private var readings = TopicReadings()
 
     /// `hadPolicy`: whether a policy was in force last.
@@ -34,6 +35,7 @@ struct Rules: Sendable {
         isPolicyLost = false
         guard policy != self.policy else { return }
         limiter.carry(from: self.policy, to: policy, at: now)
+        commandLimiter.carry(from: self.policy, to: policy, ofApp: \.commandRate, at: now)
         self.policy = policy
         news.changed()
         gate = Gate(policy: policy, scope: scope)
@@ -60,6 +62,19 @@ struct Rules: Sendable {
         switch gate.decide(write) {
         case .allow: limiter.admit(write.app, gate.rates(of: write), at: now)
         case .deny(let rejection): named(rejection)
+        }
+    }
+
+    /// Why the policy refuses a command. Nil: allowed. An allowed command counts for the rate.
+    mutating func rejection(of command: BoardCommand, at now: Duration) -> Rejection? {
+        guard let app = AppName(command.app) else {
+            return Rejection(
+                code: .badKeyName, rule: .builtin(.command),
+                reason: "no app can have this name: it is [a-z0-9][a-z0-9-]{0,31}")
+        }
+        switch gate.decide(command: command.content.bytes, to: app) {
+        case .allow: return commandLimiter.admit(app, gate.rates(ofCommandsTo: app), at: now)
+        case .deny(let rejection): return rejection
         }
     }
 

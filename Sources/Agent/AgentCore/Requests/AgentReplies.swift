@@ -10,6 +10,7 @@ extension Agent {
     /// or delayed, and would turn the clock back.
     mutating func replied(_ reply: Reply, at instant: Instant) throws(InboxFault) {
         if takeSignOutReply(reply, at: instant) { return }
+        if takeResultReply(reply, at: instant) { return }
         guard let request = requests.find(reply.re), var trust = records.trust,
             var held = records.session
         else { throw InboxFault("a reply without a request") }

@@ -51,6 +51,7 @@ extension Agent {
         }
         announceAcceptance(at: instant)
         resumeSignOut(at: instant)
+        resumeResults(at: instant)
         startRequests(after: arrival, at: instant)
         steerForwarding(at: instant)
     }

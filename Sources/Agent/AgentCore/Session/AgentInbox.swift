@@ -90,7 +90,9 @@ extension Agent {
             try revoked(session, sequence, reason, by: message, at: instant)
         case .updated(let sequence, let session, let scope):
             try updated(session, scope, sequence, by: message, at: instant)
-        case .provision, .command, .unknown:
+        case .command(let command):
+            try take(command, message.id, at: instant)
+        case .provision, .unknown:
             throw InboxFault("a type that this version does not know")
         }
     }

@@ -162,7 +162,7 @@ extension Agent {
         changes += [
             .session(nil), .session(held), .trust(trust), .memory(records.memory),
             .claim(records.claim),
-        ]
+        ] + forgetCommands()
         emit(.commit(changes))
         emit(.log(.info, "provisioned by \(trust.authority.name) for \(held.user.username): "
             + "session \(held.session.objectID)"))

@@ -79,7 +79,8 @@ extension Agent {
         readersGetWhatThereIs(at: instant)
         requests.forgetAll()
         rules.setScope(nil)
-        emit(.commit(changes + [.session(nil), .memory(records.memory)]))
+        emit(.commit(
+            changes + [.session(nil), .memory(records.memory)] + forgetCommands()))
         emit(.log(.warning, "the session has ended (\(end.rawValue)): \(end.help)"))
         abandonUplink(at: instant)
         publishSessionIfChanged(at: instant)

@@ -18,21 +18,23 @@ struct BusLink: ~Copyable {
     private static let packetLimit: UInt32 = 1 << 20
     /// The payload bytes after which a batch ends. The packet that passes this limit is still
     /// added.
-    private static let batchBytes = 512 * 1024
+    static let batchBytes = 512 * 1024
     /// The most bytes that one batch can add to the outbox, including the rows' overhead.
     static let batchReserve = Int64(packetLimit) + Int64(batchBytes) + Int64(receiveMaximum) * 512
     /// How long connecting may take, up to the SUBACK.
     private static let patience = Duration.seconds(10)
 
     private var login: BusLogin
-    private var speaker: Connection?
-    private var reader: Connection?
+    var speaker: Connection?
+    var reader: Connection?
     private var speakerSlot: Int?
     private var readerSlot: Int?
     private var retryAt: Duration? = .zero
     /// When a connection without a SUBACK is given up.
     private var connectDeadline: Duration?
-    private var answers = AnswerLimit()
+    var answers = AnswerLimit()
+    /// The commands that have no PUBACK yet, by packet id.
+    var handOvers: [Int32: MessageID] = [:]
     private var retries = BusRetries()
     private var rival = BusRival()
     private var subscribedAt: Duration?
@@ -56,7 +58,7 @@ struct BusLink: ~Copyable {
     private var acknowledges = true
     private var failure = ""
     /// Reused for each read.
-    private var heard: [ConnectionEvent] = []
+    var heard: [ConnectionEvent] = []
 
     init(_ login: BusLogin) { self.login = login }
 
@@ -201,17 +203,6 @@ struct BusLink: ~Copyable {
         }
     }
 
-    private mutating func send(_ publication: BusPublication) throws(MQTTError) {
-        let message = OutgoingMessage(
-            topic: publication.topic, payload: publication.payload, qos: .atLeastOnce,
-            retain: publication.retain,
-            properties: MessageProperties(
-                correlationData: publication.correlation,
-                userProperties: publication.retain ? [] : [BusMark.property]))
-        guard let packetID = try speaker?.publish(message) else { return }
-        answers.add(publication, as: packetID)
-    }
-
     /// Sends the answers, and then the PUBACKs of durable messages.
     mutating func flush(at now: Duration, into events: inout [AgentEvent]) -> String? {
         do throws(MQTTError) {
@@ -278,7 +269,7 @@ extension BusLink {
         speaker = consume connection
     }
 
-    private mutating func connectReader() throws(MQTTError) {
+    mutating func connectReader() throws(MQTTError) {
         var connection = try Connection(ConnectOptions(
             uri: login.uri, clientID: login.clientName.reveal("requests"),
             cleanStart: false, sessionExpiry: .max, keepAlive: 0,
@@ -292,30 +283,6 @@ extension BusLink {
         guard !unwanted.isEmpty else { return }
         _ = try reader?.unsubscribe(unwanted.sorted())
         unwanted.removeAll()
-    }
-
-    private mutating func listenToSpeaker(
-        into events: inout [AgentEvent]
-    ) throws(MQTTError) {
-        try speaker?.read(atMost: 64, bytes: Self.batchBytes)
-        speaker?.takeEvents(into: &heard)
-        var strays: [BusMessage] = []
-        defer { if !strays.isEmpty { events.append(.strays(strays)) } }
-        for event in heard {
-            if case .connected = event {
-                try connectReader()
-                _ = try speaker?.subscribe(
-                    BrokerMetrics.topics.map { Subscription($0, .atMostOnce) })
-                let filters = BusTopic.strays.map { Subscription($0, .atMostOnce) }
-                _ = try speaker?.subscribe(filters, sendRetained: false, noLocal: true)
-            }
-            if case .message(let message) = event {
-                let told = BrokerMetrics.event(of: message)
-                if let told { events.append(told) } else { strays.append(BusMessage(message)) }
-            }
-            if case .published(let packetID, _) = event { answers.settle(packetID) }
-            if let failure = event.failure { throw failure }
-        }
     }
 
     private mutating func listen(
@@ -373,7 +340,7 @@ extension BusLink {
     }
 
     /// Ends both connections. Returns a warning for the log, if it is a new one.
-    private mutating func lost(
+    mutating func lost(
         _ error: MQTTError, at now: Duration, into events: inout [AgentEvent]
     ) -> String? {
         // Redeliveries that came before a SUBACK are delivered once more.
@@ -382,6 +349,7 @@ extension BusLink {
         reader = nil
         connectDeadline = nil
         answers = AnswerLimit()
+        handOvers.removeAll()
         isSubscribed = false
         defer { subscription = nil }
         if let since = subscribedAt, now - since >= Self.standing { retries.hasStood() }

@@ -206,6 +206,12 @@ struct BoardLoop: ~Copyable {
             } else {
                 say(publication)
             }
+        case .publishCommand(let id, let publication):
+            if let text = bus.publish(
+                publication, command: id, at: SystemClock.monotonic, into: &events)
+            {
+                log.warning("\(text)")
+            }
         case .connectUplink(let login):
             if let event = uplink.connect(login, at: SystemClock.monotonic) { events.append(event) }
         case .disconnectUplink:

@@ -106,6 +106,13 @@ struct BoardMetrics {
                 MetricsText.Sample(
                     [("cause", cause.rawValue)], Double(agent.losses.causes[cause] ?? 0))
             })
+        let commands = agent.commands
+        text.family(
+            "postern_commands_total", .counter, "Commands for apps, by result.",
+            [
+                ("delivered", commands.delivered), ("answered", commands.answered),
+                ("refused", commands.refused), ("expired", commands.expired),
+            ].map { MetricsText.Sample([("result", $0.0)], Double($0.1)) })
         text.counter(
             "postern_publish_refused_total", "How often the upstream broker refused a write.",
             refusedUpstream)

@@ -11,4 +11,6 @@ package enum VaultRecord: String, CaseIterable, Sendable {
     /// Values that outlive a restart and any session, such as the clock floor and why the last
     /// session ended.
     case memory
+    /// The commands that were taken under the session.
+    case commands
 }

@@ -14,7 +14,7 @@ package struct Gate: Sendable {
 
     private let scope: RuleLayer?
     private let policy: RuleLayer?
-    private let apps: [AppName: AppLimit]
+    let apps: [AppName: AppLimit]
     /// Outside the contract's root only the topics that the scope grants may be published to.
     private let grants: [TopicFilter]
 

@@ -82,13 +82,18 @@ package struct RateLimiter: Sendable {
     /// A rule's bucket follows its app and class, not its line number: of the rules for one app and
     /// class only the first ever matches. A carried bucket never has more tokens than before. It is
     /// never emptier than the new rate allows. A bucket whose rate was removed is dropped.
-    package mutating func carry(from old: Policy?, to new: Policy?, at now: Duration) {
+    ///
+    /// `ofApp`: the rate of an app that this limiter counts.
+    package mutating func carry(
+        from old: Policy?, to new: Policy?, ofApp: (AppLimit) -> Rate? = { $0.rate },
+        at now: Duration
+    ) {
         let moved = Self.sameRules(old, new)
         var carried: [Key: Duration] = [:]
         for (key, full) in fullAt {
             switch key.rule.layer {
             case .policyApp(let app):
-                guard let rate = new?.apps[app]?.rate else { continue }
+                guard let limit = new?.apps[app], let rate = ofApp(limit) else { continue }
                 carried[key] = min(full, now + rate.depth)
             case .policy:
                 guard let rule = moved[key.rule], let rate = rule.rate else { continue }

@@ -44,10 +44,15 @@ package struct Rule: Equatable, Sendable {
 package struct AppLimit: Equatable, Sendable {
     package var rate: Rate?
     package var maxBytes: ByteCount?
+    /// Nil: the app takes no commands.
+    package var commands: CommandRules?
 
-    package init(rate: Rate? = nil, maxBytes: ByteCount? = nil) {
+    package init(
+        rate: Rate? = nil, maxBytes: ByteCount? = nil, commands: CommandRules? = nil
+    ) {
         self.rate = rate
         self.maxBytes = maxBytes
+        self.commands = commands
     }
 }
 

@@ -52,5 +52,7 @@ package enum BuiltinRule: String, Sendable, CaseIterable {
     case queue
     /// The user property `key`.
     case key
+    /// Commands of people for apps, and the apps' answers.
+    case command
     case allowed
 }

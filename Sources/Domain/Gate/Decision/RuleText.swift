@@ -25,7 +25,11 @@ extension Rule {
 extension AppLimit {
     /// The limit as one line of text.
     package var text: String {
-        let parts = [maxBytes.map { "max_bytes \($0)" }, rate.map { "rate \($0)" }]
+        let parts = [
+            maxBytes.map { "max_bytes \($0)" }, rate.map { "rate \($0)" },
+            commands.map { "commands" + ($0.fields.map { " \(FieldRules($0).text([:]))" } ?? "") },
+            commands.map { "command_rate \($0.rate)" },
+        ]
         return parts.compactMap { $0 }.joined(separator: "; ")
     }
 }

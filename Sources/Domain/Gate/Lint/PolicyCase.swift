@@ -7,6 +7,8 @@ package struct PolicyCase: Equatable, Sendable {
         case write(AppName, Operation, className: String)
         /// A topic of the board's own bus.
         case topic(String)
+        /// A person's command. The payload is its content.
+        case command(AppName)
     }
 
     package enum Payload: Equatable, Sendable {

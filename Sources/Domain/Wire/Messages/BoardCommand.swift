@@ -1,3 +1,4 @@
+package import Gate
 package import Sessions
 
 /// A command from a person to an app on a board. Its id is the id of the message.
@@ -52,6 +53,13 @@ package struct CommandResult: Equatable, Sendable {
         case refused(Refusal, rule: String?, field: String?)
         /// The deadline passed without an answer. `delivered`: whether the app had the command.
         case expired(delivered: Bool)
+
+        /// A refusal by the board's policy.
+        package static func refused(by rejection: Rejection) -> State {
+            .refused(
+                Refusal(rejection.code, rejection.reason), rule: "\(rejection.rule)",
+                field: rejection.field?.cut(to: 253))
+        }
     }
 
     /// The id of the command.
@@ -70,7 +78,7 @@ package struct CommandResult: Equatable, Sendable {
         if case .delivered = state { false } else { true }
     }
 
-    init(json: JSONObject) throws(WireError) {
+    package init(json: JSONObject) throws(WireError) {
         re = try json.parsed("re", MessageID.init)
         session = try json.parsed("sessionId", ObjectID.init)
         switch try json.string("state") {
@@ -87,7 +95,7 @@ package struct CommandResult: Equatable, Sendable {
         }
     }
 
-    var members: [String: JSONValue] {
+    package var members: [String: JSONValue] {
         var members: [String: JSONValue] = [
             "type": .string("command.result"), "re": .string(re.description),
             "sessionId": .string(session.description),

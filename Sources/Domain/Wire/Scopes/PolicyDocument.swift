@@ -3,7 +3,8 @@ package import Sessions
 
 /// A board's policy file in its report. It has the `default` and `rules` of a scope. It adds each
 /// rule's `line`, `rate` and `burst`, and the file's `apps`. It has no units: an earlier reader
-/// would refuse their types. They are reported beside it.
+/// would refuse their types. They are reported beside it. Of commands it says only which apps take
+/// some.
 ///
 /// Source: the wire contract, The board's report.
 package struct PolicyDocument: Equatable, Sendable {
@@ -23,7 +24,7 @@ package struct PolicyDocument: Equatable, Sendable {
             return nil
         }
         let plain = Policy(
-            allowsByDefault: policy.allowsByDefault, apps: policy.apps,
+            allowsByDefault: policy.allowsByDefault, apps: policy.apps.mapValues(\.reported),
             rules: policy.rules.map(\.withoutUnits))
         guard self.policy == plain else { return nil }
     }
@@ -54,7 +55,10 @@ extension Policy {
                 throw .mistyped("apps")
             }
             let limit = JSONObject(members)
-            apps[app] = AppLimit(rate: try limit.rate(), maxBytes: try limit.size())
+            let takesCommands = try limit.optional("commands") { $0.asBool } ?? false
+            apps[app] = AppLimit(
+                rate: try limit.rate(), maxBytes: try limit.size(),
+                commands: takesCommands ? CommandRules() : nil)
         }
         self.init(allowsByDefault: choice == "allow", apps: apps, rules: rules)
     }
@@ -76,6 +80,12 @@ extension AppLimit {
     fileprivate var json: JSONValue {
         var members = rate.members
         members["max_bytes"] = maxBytes.map { .integer($0.bytes) }
+        if commands != nil { members["commands"] = .bool(true) }
         return .object(members)
+    }
+
+    /// The part that a reader of the report gets back.
+    fileprivate var reported: AppLimit {
+        AppLimit(rate: rate, maxBytes: maxBytes, commands: commands.map { _ in CommandRules() })
     }
 }

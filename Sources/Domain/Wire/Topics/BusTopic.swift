@@ -8,6 +8,8 @@ package enum BusRequest: Equatable, Sendable {
     case write(AppName, RecordPath)
     /// `of`: the session that the topic names. Nil: this board's.
     case read(AppName, BusQuery, of: ObjectID?)
+    /// An answer to the command with this id.
+    case answer(AppName, MessageID)
     /// A request with a malformed topic. The app is given so that it can be answered; nil if the
     /// app's own name is malformed.
     case malformed(AppName?, Refusal)
@@ -24,6 +26,10 @@ package enum BusRequest: Equatable, Sendable {
             self = Self.read(app, levels.dropFirst(4))
         } else if let operation = Operation(rawValue: String(levels[3])) {
             self = Self.write(app, operation, levels.dropFirst(4))
+        } else if levels[3] == "answer", levels.count == 5,
+            let id = MessageID(String(levels[4])), id.description == levels[4]
+        {
+            self = .answer(app, id)
         } else {
             return nil
         }
@@ -79,6 +85,9 @@ package enum BusTopic {
     /// All topics of the agent's own messages and requests. No route may come from them or lead to
     /// them.
     package static let own = [session, health, "postern/app/#"].compactMap(TopicFilter.init)
+
+    /// Where an app gets commands. Only four levels, so that the reader is no subscriber of it.
+    package static func command(_ app: AppName) -> String { "postern/app/\(app)/command" }
 
     package static func rejected(_ app: AppName) -> String { "postern/app/\(app)/rejected" }
 

@@ -8,6 +8,8 @@ package enum TopicReading: Equatable, Sendable {
     case refused(AppName?, Rejection)
     /// An app asks for data that the agent has. Not a write.
     case query(AppName, BusQuery, of: ObjectID?)
+    /// An app answers the command with this id. Not a write.
+    case answer(AppName, MessageID)
     /// In an app's folder, but no request: a wrong verb, or an answer of the agent.
     case noRequest(AppName)
     /// Not in an app's folder, and no route matches: the agent ignores it.
@@ -20,6 +22,7 @@ package enum TopicReading: Equatable, Sendable {
                 app: app, className: path.className, operation: path.operation,
                 record: path.record))
         case .read(let app, let query, let id): self = .query(app, query, of: id)
+        case .answer(let app, let id): self = .answer(app, id)
         case .malformed(let app, let refusal):
             self = .refused(app, Rejection(
                 code: ErrorCode(rawValue: refusal.code) ?? .forbidden, rule: .builtin(.topic),

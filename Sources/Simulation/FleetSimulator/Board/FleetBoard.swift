@@ -272,8 +272,8 @@ extension FleetBoard {
                 publish(topic, status.payload, retain: true)
             case .forward(let user): store.forward(user)
             case .readBus(let isRead): isReading = isRead
-            case .publishBus, .grant, .retryForwarding, .holdBus, .readRoutes, .answer, .log,
-                .exit:
+            case .publishBus, .publishCommand, .grant, .retryForwarding, .holdBus, .readRoutes,
+                .answer, .log, .exit:
                 break
             }
         }

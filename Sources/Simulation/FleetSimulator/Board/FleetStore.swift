@@ -31,6 +31,7 @@ struct FleetStore: Sendable {
             case .trust(let trust): records.trust = trust
             case .session(let session): records.session = session
             case .memory(let memory): records.memory = memory
+            case .commands(let commands): records.commands = commands
             case .append(let writes, _, _):
                 waiting += writes
                 bytes += writes.reduce(0) { $0 + Int64($1.payload.count) }
