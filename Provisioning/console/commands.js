@@ -70,10 +70,11 @@ export function commandPart(path) {
     } catch { /* The next event or the user loads it again. */ }
   }
 
-  function show({ policy }) {
+  function show({ policy, shared }) {
     const names = Object.entries(policy?.apps ?? {})
       .filter(([, limit]) => limit.commands).map(([name]) => name).sort();
-    node.hidden = !names.length;
+    // Only its owner and administrators send commands.
+    node.hidden = Boolean(shared) || !names.length;
     if (names.join() === [...app.options].map(one => one.value).join()) return;
     fill(app, names.map(name => h("option", { value: name }, name)));
   }
