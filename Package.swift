@@ -226,8 +226,9 @@ let package = Package(
         ]),
         .tests("AuthorityTests", [
             "AuthorityBroker", "AuthorityCommands",
-            "AuthorityCore", "AuthorityStore", "AuthorityService", "AuthorityHTTP", "MQTT",
-            "LinuxIO", "Cryptography", "Doctor", "Gate", "Sessions", "Wire", "ConfigurationFiles",
+            "AuthorityCore", "AuthorityData", "AuthorityStore", "AuthorityService",
+            "AuthorityHTTP", "MQTT", "LinuxIO", "Cryptography", "Doctor", "Gate", "Sessions",
+            "Wire", "ConfigurationFiles",
             "FreePorts", "PostgresServers", "PostgreSQLClient", grdb, "HTTPClient",
             "DoctorBreakages", "WebAuthn",
         ]),

@@ -73,8 +73,8 @@ extension CommandEnvironment {
                 do throws(SystemError) {
                     return try Terminal.readSecret(prompt: prompt)
                 } catch {
-                    throw .usage("there is no terminal to ask for the password; "
-                        + "use --password-file F, or -")
+                    throw .usage("there is no terminal to ask for it; use an option such "
+                        + "as --password-file F, or -")
                 }
             })
         if Terminal.isTerminal(.error) {

@@ -74,21 +74,17 @@ struct Act {
     /// A session that the caller may see and that is active. Throws 101 if it has ended, 119 if it
     /// is pending.
     func living(_ id: ObjectID) throws(AuthorityError) -> SessionRecord {
-        let record = try visible(id)
+        try living(try visible(id))
+    }
+
+    /// The same session, if it is active.
+    func living(_ record: SessionRecord) throws(AuthorityError) -> SessionRecord {
         guard record.isLive(at: now, under: authority.rules.lifetimes) else {
             throw .refuse(.notFound, "that session has ended")
         }
         guard record.state == .active else {
             throw .refuse(.forbidden, "that session is pending: its board has not accepted it yet")
         }
-        return record
-    }
-
-    /// A board that the caller may release. Any other throws 101, whether it exists or not.
-    func releasable(_ board: InstallationID) throws(AuthorityError) -> BoardRecord {
-        guard let record = try transaction.board(board), !record.released,
-            record.owner == user.objectID || user.isAdministrator
-        else { throw .refuse(.notFound, "no such board") }
         return record
     }
 

@@ -31,6 +31,16 @@ package struct ClaimNews: Sendable {
     package let claim: Claim
 }
 
+/// What the callers of open event streams may still receive.
+package struct StreamRights: Sendable {
+    package let at: Timestamp
+    /// The sessions that may receive nothing more.
+    package var over: Set<ObjectID> = []
+    package var shares: [UserID: [InstallationID: ShareRecord]] = [:]
+
+    init(at now: Timestamp) { at = now }
+}
+
 extension Authority {
     /// The present position. `news(since:)` returns only later changes.
     package func newsMark() async throws(AuthorityError) -> ChangePosition {
@@ -80,11 +90,17 @@ extension Authority {
         }
     }
 
-    /// The sessions of those callers whose session ended or whose user was disabled.
-    package func over(among callers: [Caller]) async throws(AuthorityError) -> Set<ObjectID> {
+    /// Whose session ended or whose user was disabled, and what others share with each user.
+    package func streamRights(of callers: [Caller]) async throws(AuthorityError) -> StreamRights {
         let now = clock()
         return try await store.read { transaction throws(AuthorityError) in
-            var over: Set<ObjectID> = []
+            var rights = StreamRights(at: now)
+            for user in Set(callers.map(\.user.objectID)) {
+                let shares = try transaction.shares(with: user)
+                    .filter { !$0.terms.hasEnded(at: now) }
+                rights.shares[user] = Dictionary(
+                    shares.map { ($0.board, $0) }, uniquingKeysWith: { first, _ in first })
+            }
             for caller in callers {
                 let id = caller.session.objectID
                 guard let record = try transaction.session(id), record.isOffBoard,
@@ -92,11 +108,11 @@ extension Authority {
                     record.isLive(at: now, under: rules.lifetimes),
                     try transaction.user(record.session.user)?.isEnabled == true
                 else {
-                    over.insert(id)
+                    rights.over.insert(id)
                     continue
                 }
             }
-            return over
+            return rights
         }
     }
 

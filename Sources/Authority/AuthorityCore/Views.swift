@@ -120,7 +120,7 @@ package struct Claim: Equatable, Sendable {
     }
 }
 
-/// A board as its owner sees it.
+/// A board as its owner sees it, or a person with whom the owner shares it: see `seen(by:)`.
 package struct Board: Equatable, Sendable {
     package let installation: InstallationID
     package let name: String
@@ -131,9 +131,9 @@ package struct Board: Equatable, Sendable {
     /// Why its last session ended. Nil while one lives, and for an end that is too long ago.
     package let sessionEnd: String?
     /// Whether `renew` can give it a new session now.
-    package let isRenewable: Bool
+    package private(set) var isRenewable: Bool
     /// The renewal that waits for it.
-    package let renewal: Claim?
+    package private(set) var renewal: Claim?
     /// Within how many days the session ends: 30, 7 or 1. Nil: it is not time to announce it.
     package let warning: Int?
     /// The time of the last authenticated request.
@@ -142,14 +142,18 @@ package struct Board: Equatable, Sendable {
     /// none came.
     package let status: BoardStatus?
     /// What the session may do. Nil without a session, or without a scope.
-    package let scope: ScopeDocument?
+    package private(set) var scope: ScopeDocument?
     /// The last sealed report of the board; nil if none came.
-    package let report: BoardReport?
+    package private(set) var report: BoardReport?
     /// Since when the board reports the same.
-    package let reportedAt: Timestamp?
+    package private(set) var reportedAt: Timestamp?
     /// Since when the present owner has it.
     package let ownedSince: Timestamp
-    package let labels: [BoardLabel]
+    package private(set) var labels: [BoardLabel]
+    /// What its owner has given to the person who sees it. Nil for the owner.
+    package private(set) var shared: ShareRecord?
+    /// Whether the person who sees it may only see it.
+    package private(set) var isSeenOnly = false
 
     package init(
         installation: InstallationID, name: String, owner: UserView, deviceKey: KeyID,
@@ -175,6 +179,21 @@ package struct Board: Equatable, Sendable {
         self.session = session
         self.lastSeen = lastSeen
         self.status = status
+    }
+}
+
+extension Board {
+    /// The board as a person with this right sees it. Labels and claims are the owner's alone; the
+    /// scope and the report are for those who manage it.
+    package func seen(by right: BoardRight) -> Self {
+        var board = self
+        board.shared = right.share
+        guard right.isShared else { return board }
+        (board.labels, board.isRenewable, board.renewal) = ([], false, nil)
+        guard !right.permits(.manage) else { return board }
+        (board.scope, board.report, board.reportedAt) = (nil, nil, nil)
+        board.isSeenOnly = true
+        return board
     }
 }
 

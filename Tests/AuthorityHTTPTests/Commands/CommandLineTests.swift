@@ -64,7 +64,7 @@ struct CommandLineTests {
                 "sessionAvailable":true,"sessionEnd":null,"sessionEndCause":"expiry",\
                 "sessionEndsAt":1700003600,"sessionExpiresAt":1700003600,\
                 "sessionId":"sEsS000002","sessionState":"active",\
-                "sessionWarning":null,"status":"up","version":"0.1"}]
+                "sessionWarning":null,"sharedRight":null,"status":"up","version":"0.1"}]
                 [0]
                 """)
         }

@@ -50,7 +50,6 @@ struct DataRouteTests {
             let reply = try await console.send(.GET, Self.path, token: token)
             #expect(try sequences(reply) == [1])
             #expect(reply.json?.members["fields"] == .array([.string("hers")]))
-            #expect(await console.frontend.calls.isEmpty)
             for board in [StoredWrites.other.description, "no-board"] {
                 let none = try await console.send(
                     .GET, "/postern/v1/boards/\(board)/records", token: token)

@@ -25,7 +25,8 @@ struct HTTPHouse: Sendable {
     }
 
     static func with(
-        _ house: House, _ body: @Sendable (HTTPHouse) async throws -> Void
+        _ house: House, live: (any LiveFeed)? = nil, data: (any DataStore)? = nil,
+        _ body: @Sendable (HTTPHouse) async throws -> Void
     ) async throws {
         var rules = ParseRules()
         rules.masterKey = SecretBytes(masterKey)
@@ -36,7 +37,7 @@ struct HTTPHouse: Sendable {
         let server = ConsoleServer(
             frontend: house.authority, listen: (host: "127.0.0.1", port: 0),
             logger: Logger(label: "house", factory: { _ in SwiftLogNoOpLogHandler() }),
-            rules: rules, onListening: { found.yield($0) })
+            rules: rules, live: live, data: data, onListening: { found.yield($0) })
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await server.run() }
             var iterator = ports.makeAsyncIterator()

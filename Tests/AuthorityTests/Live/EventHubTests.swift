@@ -263,8 +263,8 @@ struct RunningHub {
     let hub: EventHub
     private let task: Task<Void, Never>
 
-    init() async throws {
-        let house = try await House()
+    init(_ given: House? = nil) async throws {
+        let house = if let given { given } else { try await House() }
         let clock = house.clock
         let live = LiveBoards(root: .standard, clock: { clock.now })
         let hub = EventHub(
@@ -286,11 +286,11 @@ struct RunningHub {
     }
 
     func data(
-        _ payload: String, of board: BoardDouble, seq: String? = nil, ts: String? = nil,
-        retain: Bool = false
+        _ payload: String, of board: BoardDouble, class name: String = "Reading",
+        seq: String? = nil, ts: String? = nil, retain: Bool = false
     ) {
         live.take(IncomingMessage(
-            topic: "postern/v1/\(board.installation)/data/Reading/create",
+            topic: "postern/v1/\(board.installation)/data/\(name)/create",
             payload: Array(payload.utf8), qos: .atMostOnce, retain: retain, packetID: 0,
             properties: MessageProperties(
                 userProperties: [("seq", seq), ("ts", ts)].compactMap { name, value in

@@ -76,6 +76,21 @@ extension MemoryTransaction {
     func setBoards(_ boards: [InstallationID], of consumer: ObjectID) {}
     func deleteConsumer(_ id: ObjectID) -> Bool { false }
 
+    // Nobody shares a board.
+    func share(of board: InstallationID, with user: UserID) -> ShareRecord? { nil }
+    func shares(of board: InstallationID) -> [ShareRecord] { [] }
+    func shares(with user: UserID) -> [ShareRecord] { [] }
+    func shares(endedBy time: Timestamp, limit: Int) -> [ShareRecord] { [] }
+    func save(_ share: ShareRecord) throws(AuthorityError) { throw refuse("no shares") }
+    func deleteShare(_ id: ObjectID) -> Bool { false }
+    func invitation(hash: [UInt8]) -> InvitationRecord? { nil }
+    func invitations(to board: InstallationID) -> [InvitationRecord] { [] }
+    func insert(_ invitation: InvitationRecord) throws(AuthorityError) {
+        throw refuse("no invitations")
+    }
+    func deleteInvitation(_ id: ObjectID) -> Bool { false }
+    func deleteInvitations(expiredBefore time: Timestamp, limit: Int) -> Int { 0 }
+
     // Nobody looks at a list of boards.
     func boards(
         _ query: BoardQuery, of owner: UserID?, _ times: AttentionTimes

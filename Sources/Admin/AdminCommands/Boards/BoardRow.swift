@@ -8,6 +8,8 @@ struct BoardRow: Sendable {
     /// Empty if the authority does not know labels.
     let labels: [String]
     let owner: String
+    /// The right that the owner gives to the user; nil for the owner.
+    let sharedRight: String?
     let session: ObjectID?
     let sessionState: String?
     let sessionExpiresAt: Timestamp?
@@ -32,6 +34,7 @@ struct BoardRow: Sendable {
         name = try json.string("name")
         labels = try json.optional("labels") { $0.asArray }?.compactMap(\.asString) ?? []
         owner = try json.string("owner")
+        sharedRight = try json.optional("shared") { $0.asObject?["right"]?.asString }
         session = try json.optional("sessionId") { $0.asString.flatMap(ObjectID.init) }
         sessionState = try json.optional("sessionState") { $0.asString }
         sessionExpiresAt = try Self.time("sessionExpiresAt", in: json)
@@ -57,6 +60,7 @@ struct BoardRow: Sendable {
         .object([
             "installationId": .string(installation.description), "name": .string(name),
             "labels": .array(labels.map(JSONValue.string)), "owner": .string(owner),
+            "sharedRight": sharedRight.map(JSONValue.string) ?? .null,
             "sessionId": session.map { .string($0.description) } ?? .null,
             "sessionState": sessionState.map(JSONValue.string) ?? .null,
             "sessionExpiresAt": sessionExpiresAt.map(JSONValue.time) ?? .null,
@@ -78,6 +82,9 @@ struct BoardRow: Sendable {
     var shownEnd: Timestamp? {
         sessionWarning == nil ? sessionExpiresAt ?? sessionEndsAt : sessionEndsAt
     }
+
+    /// The owner, with what the owner lets the user do.
+    var ownerWords: String { sharedRight.map { "\(owner) (\($0))" } ?? owner }
 
     /// The session in a few words, with the command that helps where it ended.
     var sessionWords: String {

@@ -6,10 +6,11 @@ import Wire
 struct BoardsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "boards",
-        abstract: "List boards and open claims; show, label, rename, renew, replace, release.",
+        abstract: "List boards and open claims; show, change, renew, share, replace, release.",
         subcommands: [
             List.self, Show.self, Rename.self, Label.self, Renew.self, Replace.self, Release.self,
-            Claims.self, EndClaim.self, ForgetRevocation.self, Former.self, DeleteData.self,
+            Claims.self, EndClaim.self, ForgetRevocation.self, Share.self, Shares.self,
+            Unshare.self, Accept.self, Former.self, DeleteData.self,
         ], defaultSubcommand: List.self)
 
     static let boardHelp = ArgumentHelp(
@@ -17,7 +18,8 @@ struct BoardsCommand: ParsableCommand {
 
     struct List: Verb {
         static let configuration = CommandConfiguration(
-            commandName: "list", abstract: "List your boards.")
+            commandName: "list",
+            abstract: "List your boards, and those that others share with you.")
 
         @OptionGroup var place: Place
         @Flag(help: "Everyone's boards; for administrators.") var everyone = false
@@ -48,8 +50,8 @@ struct BoardsCommand: ParsableCommand {
                 table.add(
                     board.name, board.condition, board.sessionWords,
                     board.session == nil ? "" : times.show(board.shownEnd),
-                    times.show(board.lastSeen), board.labels.joined(separator: " "), board.owner,
-                    board.installation.description)
+                    times.show(board.lastSeen), board.labels.joined(separator: " "),
+                    board.ownerWords, board.installation.description)
             }
             surroundings.show(table)
         }

@@ -22,7 +22,7 @@ extension BoardsCommand {
         private func table(_ row: BoardRow, _ answer: JSONObject, _ times: TimeText) -> TextTable {
             var table = TextTable("BOARD", row.name)
             table.add("installation", row.installation.description)
-            table.add("owner", row.owner)
+            table.add("owner", row.ownerWords)
             table.add("status", row.condition)
             table.add("version", row.version ?? "")
             let id = row.session.map { "\($0), " } ?? ""

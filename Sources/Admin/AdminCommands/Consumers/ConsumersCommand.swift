@@ -40,6 +40,7 @@ struct ConsumersCommand: ParsableCommand {
         func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
             let client = try place.login(in: surroundings).client
             let own = try results(in: try await client.own(.get, "/boards"), BoardRow.init(json:))
+                .filter { $0.sharedRight == nil }
             var order: [String: JSONValue] = ["name": .string(name)]
             let named = try words(boards, "--boards").map { words throws(CommandFailure) in
                 try Self.find(words, in: own)

@@ -13,7 +13,7 @@ struct PasswordSource: ParsableArguments {
     func read(
         prompt: String, in surroundings: CommandEnvironment
     ) throws(CommandFailure) -> SecretBytes {
-        try PasswordText.read(passwordFile, prompt: prompt, in: surroundings)
+        try SecretText.read(passwordFile, "password", prompt: prompt, in: surroundings)
     }
 
     /// Reads a new password. The prompt comes twice, because the user cannot see the typed text.
@@ -38,26 +38,27 @@ struct OldPasswordSource: ParsableArguments {
     func read(
         prompt: String, in surroundings: CommandEnvironment
     ) throws(CommandFailure) -> SecretBytes {
-        try PasswordText.read(oldPasswordFile, prompt: prompt, in: surroundings)
+        try SecretText.read(oldPasswordFile, "password", prompt: prompt, in: surroundings)
     }
 }
 
-private enum PasswordText {
+/// A secret from a file, standard input or a prompt.
+enum SecretText {
     private static let limit = 1024
 
     static func read(
-        _ file: String?, prompt: String, in surroundings: CommandEnvironment
+        _ file: String?, _ what: String, prompt: String, in surroundings: CommandEnvironment
     ) throws(CommandFailure) -> SecretBytes {
         var bytes: [UInt8]
         switch file {
         case nil:
             guard let typed = try surroundings.secret(prompt) else {
-                throw .usage("no password was given")
+                throw .usage("no \(what) was given")
             }
             bytes = typed
         case "-":
             guard let read = try surroundings.input(limit) else {
-                throw .usage("the password has more than \(limit) bytes")
+                throw .usage("the \(what) has more than \(limit) bytes")
             }
             bytes = read
         case .some(let path):
@@ -65,9 +66,9 @@ private enum PasswordText {
         }
         if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
         if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
-        guard !bytes.isEmpty else { throw .usage("the password is empty") }
+        guard !bytes.isEmpty else { throw .usage("the \(what) is empty") }
         guard String(validating: bytes, as: UTF8.self) != nil else {
-            throw .usage("the password is not UTF-8")
+            throw .usage("the \(what) is not UTF-8")
         }
         return SecretBytes(bytes)
     }

@@ -20,6 +20,7 @@ enum CallKind: CaseIterable, Sendable {
     case ownAlerts, everyAlert, testAlerts
     case ownPush, push
     case sendCommand, commands
+    case invite, shares, endShare, readInvitation, acceptInvitation
 
     /// The protected class that the request writes. Nil if it writes none.
     var writtenClass: ClassName? {
@@ -34,7 +35,8 @@ enum CallKind: CaseIterable, Sendable {
             .explain, .deleteData, .ownSessions, .everySession, .session, .users, .audit,
             .brokerLogin, .consumers, .makeConsumer, .removeConsumer, .identities, .ownAlerts,
             .everyAlert, .testAlerts, .ownPush, .push, .confirm, .passkeys, .readLoginRequest,
-            .denyLogin, .sendCommand, .commands: nil
+            .denyLogin, .sendCommand, .commands, .invite, .shares, .endShare, .readInvitation,
+            .acceptInvitation: nil
         }
     }
 }
@@ -120,7 +122,8 @@ struct CallerRights: Equatable, Sendable {
             .ownSessions, .makeSession, .brokerLogin, .consumers, .makeConsumer, .removeConsumer,
             .identities, .link, .unlink, .ownAlerts, .confirm, .passkeys, .beginPasskey,
             .addPasskey, .renamePasskey, .removePasskey, .makeRecoveryCode, .readLoginRequest,
-            .allowLogin, .denyLogin, .ownPush, .push, .sendCommand, .commands: false
+            .allowLogin, .denyLogin, .ownPush, .push, .sendCommand, .commands, .invite, .shares,
+            .endShare, .readInvitation, .acceptInvitation: false
         case .everyOpenClaim, .endClaim, .forgetRevocation, .everyBoard, .board, .rename,
             .explain, .renew, .release, .replace, .everySession, .session, .revoke, .update,
             .extend, .changeScope, .revokeAll, .users, .addUser, .changeProfile, .changeUser,

@@ -68,9 +68,7 @@ extension Authority {
                 .tooLarge, "a payload to explain has at most \(ExplainOrder.payloadLimit) bytes")
         }
         return try await look(.explain, by: caller) { act throws(AuthorityError) in
-            guard let board = try act.transaction.board(order.board), !board.released,
-                board.owner == act.user.objectID || act.user.isAdministrator
-            else { throw .refuse(.notFound, "no such board") }
+            _ = try act.board(order.board, to: .manage)
             let active = try act.transaction.activeSession(on: order.board)
             let session = active.flatMap { record in
                 record.isLive(at: act.now, under: rules.lifetimes) ? record : nil

@@ -126,7 +126,7 @@ extension Authority {
         let deed: CallKind = query.everyone ? .everyAlert : .ownAlerts
         return try await look(deed, by: caller, nothing: []) { act throws(AuthorityError) in
             var owner = query.everyone ? nil : act.user.objectID
-            if let board = query.board { owner = try act.ownBoard(board).owner }
+            if let board = query.board { owner = try act.board(board, to: .own).record.owner }
             return try act.transaction.alerts(
                 of: owner, on: query.board,
                 resolvedAfter: query.withResolved ? act.now - AlertRules.memory : nil,

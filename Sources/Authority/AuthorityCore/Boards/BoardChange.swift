@@ -1,7 +1,7 @@
 package import Sessions
 package import Wire
 
-/// A change of a board by its owner. Nil: it stays as it is.
+/// A change of a board. Nil: it stays as it is.
 package struct BoardChange: Equatable, Sendable {
     package enum Labels: Equatable, Sendable {
         case set(Set<BoardLabel>)
@@ -31,7 +31,8 @@ extension Authority {
         _ board: InstallationID, _ change: BoardChange, by caller: Caller
     ) async throws(AuthorityError) -> Board {
         try await act(.rename, by: caller) { act throws(AuthorityError) in
-            var record = try act.ownBoard(board)
+            let permitted = try act.board(board, to: change.labels == nil ? .manage : .own)
+            var record = permitted.record
             let before = record
             if let name = change.name { record.name = name.description }
             if let labels = change.labels { record.labels = labels.applied(to: record.labels) }
@@ -52,7 +53,8 @@ extension Authority {
                     record.labels.map(\.description).joined(separator: ", "), act.transaction,
                     at: act.now)
             }
-            guard let view = try view(of: record, act.transaction, at: act.now) else {
+            let changed = PermittedBoard(record: record, right: permitted.right)
+            guard let view = try view(of: changed, act) else {
                 throw .refuse(.notFound, "no such board")
             }
             return view

@@ -27,28 +27,18 @@ package struct BoardName: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-extension Act {
-    /// A board of the caller, or any board for an administrator. Otherwise throws 101.
-    func ownBoard(_ id: InstallationID) throws(AuthorityError) -> BoardRecord {
-        guard let record = try transaction.board(id), !record.released,
-            record.owner == user.objectID || user.isAdministrator
-        else { throw .refuse(.notFound, "no such board") }
-        return record
-    }
-}
-
 extension Authority {
     package func board(
         _ id: InstallationID, by caller: Caller
     ) async throws(AuthorityError) -> BoardDetail {
         try await look(.board, by: caller) { act throws(AuthorityError) in
-            let record = try act.ownBoard(id)
-            guard let board = try view(of: record, act.transaction, at: act.now) else {
+            let permitted = try act.board(id, to: .see)
+            guard let board = try view(of: permitted, act) else {
                 throw .refuse(.notFound, "no such board")
             }
+            let open = permitted.right.permits(.own) ? try act.transaction.openClaim(on: id) : nil
             return BoardDetail(
-                board: board,
-                openClaim: try act.transaction.openClaim(on: id)?.view(at: act.now),
+                board: board, openClaim: open?.view(at: act.now),
                 replaced: try act.transaction.replaced(by: id))
         }
     }

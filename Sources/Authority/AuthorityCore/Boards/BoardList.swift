@@ -62,6 +62,8 @@ package struct BoardQuery: Equatable, Sendable {
 
     /// Everyone's; for administrators.
     package var everyone = false
+    /// Also the boards that others share with the caller.
+    package var withShared = false
     package var search: BoardSearch?
     package var label: BoardLabel?
     package var order = Order.attention
@@ -129,15 +131,15 @@ package struct BoardPage: Sendable {
     package var next: BoardPosition?
     /// Only the first page has them.
     package var counts: BoardCounts?
-    /// Every label of the caller's boards, with the number of boards. Only the first page has it.
+    /// Every label of the caller's own boards, with their number. Only the first page has it.
     package var labels: [BoardLabel: Int]?
 
     package init() {}
 }
 
 extension Authority {
-    /// One page of the caller's own boards, or of all boards for an administrator who asks for
-    /// `everyone`. The store filters, sorts and cuts.
+    /// One page of the caller's own and shared boards, or of all boards for an administrator who
+    /// asks for `everyone`. The store filters, sorts and cuts.
     package func boards(
         _ query: BoardQuery, by caller: Caller
     ) async throws(AuthorityError) -> BoardPage {
@@ -146,13 +148,18 @@ extension Authority {
             let owner = query.everyone ? nil : act.user.objectID
             let times = AttentionTimes(at: act.now, under: rules.lifetimes)
             var page = BoardPage()
+            var query = query
+            query.withShared = try owner.map { user throws(AuthorityError) in
+                try !act.transaction.shares(with: user).isEmpty
+            } ?? false
             var wider = query
             wider.limit = min(max(query.limit, 1), BoardQuery.most) + 1
             let found = try act.transaction.boards(wider, of: owner, times)
             for ranked in found.prefix(wider.limit - 1) {
-                guard let board = try view(of: ranked.record, act.transaction, at: act.now) else {
-                    continue
-                }
+                guard let right = try act.right(to: ranked.record),
+                    let board = try view(
+                        of: PermittedBoard(record: ranked.record, right: right), act)
+                else { continue }
                 page.entries.append(.init(board: board, attention: ranked.attention))
             }
             if found.count == wider.limit { page.next = found.dropLast().last?.place(in: query) }

@@ -19,7 +19,11 @@ extension Authority {
                 }
                 views.append(found)
             }
-            return views
+            guard !everyone else { return views }
+            for board in try act.sharedBoards() {
+                if let view = try view(of: board, act) { views.append(view) }
+            }
+            return views.sorted { $0.name < $1.name }
         }
     }
 
@@ -72,10 +76,12 @@ extension Authority {
         _ board: InstallationID, by caller: Caller
     ) async throws(AuthorityError) -> Bool {
         try await act(.release, by: caller) { act throws(AuthorityError) in
-            var record = try act.releasable(board)
+            var record = try act.board(board, to: .own).record
             record.released = true
             record.labels = []
             try act.transaction.save(record)
+            try endShares(
+                of: board, actor: act.user.username, act.transaction, at: act.now)
             try act.transaction.forgetReport(of: board)
             try act.transaction.deleteCommands(of: board)
             if let active = try act.transaction.activeSession(on: board) {
@@ -100,7 +106,7 @@ extension Authority {
         of board: InstallationID, by caller: Caller
     ) async throws(AuthorityError) -> [DataRelease] {
         try await look(.release, by: caller) { act throws(AuthorityError) in
-            let owner = try act.releasable(board).owner
+            let owner = try act.board(board, to: .own).record.owner
             let replaced = try act.transaction.replaced(by: board).map(\.installation)
             return ([board] + replaced).map { DataRelease(board: $0, owner: owner, at: act.now) }
         }
@@ -131,14 +137,14 @@ extension Authority {
         _ id: ObjectID, by caller: Caller
     ) async throws(AuthorityError) -> SessionView {
         try await look(.session, by: caller) { act throws(AuthorityError) in
-            try view(of: try act.visible(id), act.transaction, at: act.now)
+            try view(of: try act.manageable(id), act.transaction, at: act.now)
         }
     }
 
     @discardableResult
     package func revoke(_ id: ObjectID, by caller: Caller) async throws(AuthorityError) -> Bool {
         let board = try await act(.revoke, by: caller) { act throws(AuthorityError) in
-            let record = try act.visible(id)
+            let record = try act.manageable(id)
             switch record.state {
             case .ended:
                 guard record.isRenewable else { break }

@@ -124,7 +124,7 @@ extension Authority {
         of board: InstallationID, by caller: Caller
     ) async throws(AuthorityError) -> [TimelineEntry] {
         try await look(.board, by: caller) { act throws(AuthorityError) in
-            _ = try act.ownBoard(board)
+            _ = try act.board(board, to: .manage)
             return try act.transaction.timeline(of: board)
         }
     }

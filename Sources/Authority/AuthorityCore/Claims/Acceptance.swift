@@ -108,6 +108,7 @@ extension Authority {
             try transaction.forgetReport(of: claim.installation)
             try transaction.deleteCommands(of: claim.installation)
             try transaction.forgetTimeline(of: claim.installation, but: claim.session)
+            try endShares(of: claim.installation, actor: "authority", transaction, at: now)
         }
         try transaction.save(BoardRecord(
             installation: claim.installation, name: name, deviceKey: claim.deviceKey,

@@ -8,7 +8,7 @@ extension Authority {
     ) async throws(AuthorityError) -> Claim {
         let duration = try lifetime(duration)
         let claim = try await act(.renew, by: caller) { act throws(AuthorityError) in
-            let record = try act.ownBoard(board)
+            let record = try act.board(board, to: .own).record
             let expired = try act.renewable(on: board)
             guard let user = try act.transaction.user(expired.session.user), user.isEnabled,
                 user.objectID == record.owner

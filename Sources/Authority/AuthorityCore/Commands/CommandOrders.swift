@@ -82,7 +82,7 @@ extension Authority {
         of board: InstallationID, by caller: Caller
     ) async throws(AuthorityError) -> [SentCommand] {
         try await look(.commands, by: caller) { act throws(AuthorityError) in
-            _ = try act.releasable(board)
+            _ = try act.board(board, to: .own)
             var found: [SentCommand] = []
             for record in try act.transaction.commands(
                 of: board, limit: CommandLimits.listLength)
@@ -97,7 +97,7 @@ extension Authority {
         _ id: MessageID, of board: InstallationID, by caller: Caller
     ) async throws(AuthorityError) -> SentCommand {
         try await look(.commands, by: caller) { act throws(AuthorityError) in
-            _ = try act.releasable(board)
+            _ = try act.board(board, to: .own)
             guard let record = try act.transaction.command(id), record.board == board else {
                 throw .refuse(.notFound, "no such command")
             }
@@ -125,7 +125,7 @@ extension Act {
     fileprivate func commandable(
         _ board: InstallationID, _ app: AppName
     ) throws(AuthorityError) -> SessionRecord {
-        _ = try releasable(board)
+        _ = try self.board(board, to: .own)
         guard let session = try transaction.activeSession(on: board),
             session.isLive(at: now, under: authority.rules.lifetimes)
         else {

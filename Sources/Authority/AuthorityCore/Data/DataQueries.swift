@@ -7,6 +7,8 @@ package struct RecordQuery: Sendable {
     /// Nil reads every board of the owner.
     package var board: InstallationID?
     package var className: ClassName?
+    /// Only these classes, if `className` is nil. Nil: every class.
+    package var classes: [ClassName]?
     /// From this time on.
     package var since: Timestamp?
     /// Before this time.
@@ -17,6 +19,12 @@ package struct RecordQuery: Sendable {
     package var isDescending = false
 
     package init(owner: UserID, limit: Int) { (self.owner, self.limit) = (owner, limit) }
+
+    /// The one class, or the classes with a space around each, as a store searches them.
+    package var classText: String? {
+        className?.description
+            ?? classes.map { " \($0.map(\.description).joined(separator: " ")) " }
+    }
 }
 
 /// The place of a record in the order of `DataStore.records`.
@@ -46,6 +54,8 @@ package struct ObjectQuery: Sendable {
     /// Only these objects. The store finds each by its id. Nil: all objects.
     package var ids: Set<RecordID>?
     package var board: InstallationID?
+    /// Leaves out objects that another board of the owner also wrote.
+    package var ofOneBoard = false
     /// Each bound includes its time.
     package var createdAt: ClosedRange<Timestamp>?
     package var updatedAt: ClosedRange<Timestamp>?

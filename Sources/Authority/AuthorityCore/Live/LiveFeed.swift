@@ -12,8 +12,8 @@ package protocol LiveFeed: Sendable {
     /// The numbers that a board sent and that arrived. Nil if they cannot be compared.
     func arrival(of board: InstallationID) -> Arrival?
     /// A stream of later events about the caller's boards, claims and sessions. With `filter.board`
-    /// it also has the readings of that board. The board must be the caller's own, or any for an
-    /// administrator; otherwise 101.
+    /// it also has the readings of that board. The caller must have a right to it; otherwise 101.
+    /// The rights are read again before each event, so a share that ends ends its events.
     ///
     /// Throws 155 if the session or the authority already has its maximum of streams.
     func events(
@@ -62,6 +62,8 @@ package enum ConsoleEvent: Equatable, Sendable {
     /// The caller's sessions changed.
     case sessions
     case audit(AuditEntry)
+    /// The owner of this board shares it no more with the caller. No event of it follows.
+    case unshared(InstallationID)
     /// Nothing happened for a while.
     case quiet
     /// The session has ended; no event follows.
@@ -71,7 +73,7 @@ package enum ConsoleEvent: Equatable, Sendable {
     package var isLossy: Bool {
         switch self {
         case .minute, .reading, .quiet: true
-        case .hello, .board, .claim, .sessions, .audit, .bye: false
+        case .hello, .board, .claim, .sessions, .audit, .unshared, .bye: false
         }
     }
 }

@@ -106,6 +106,7 @@ extension Authority {
             try transaction.setEnabled(isEnabled, of: subject.objectID)
             try note(isEnabled ? "user.enabled" : "user.disabled")
             if !isEnabled {
+                try endShares(with: subject.objectID, actor: actor, transaction, at: now)
                 try endAll(
                     of: subject.objectID, but: nil, reason: UnavailableReason.revoked.rawValue,
                     actor: actor, transaction, at: now)

@@ -16,7 +16,8 @@ extension Authority {
         _ old: InstallationID, by new: InstallationID, lastArrived: Int64?, for caller: Caller
     ) async throws(AuthorityError) -> BoardReplacement {
         let replaced = try await act(.replace, by: caller) { act throws(AuthorityError) in
-            let (dead, fresh) = (try act.releasable(old), try act.releasable(new))
+            let dead = try act.board(old, to: .own).record
+            let fresh = try act.board(new, to: .own).record
             guard old != new else {
                 throw .refuse(.validation, "a board cannot replace itself")
             }
@@ -31,6 +32,7 @@ extension Authority {
                 replacedAt: act.now, lost: lost)
             try act.transaction.insert(replaced)
             try moveConsumers(of: dead.owner, from: old, to: new, act.transaction)
+            try moveShares(from: old, to: new, act.transaction)
             let words = "\(dead.name) (\(old)); \(lost.words)"
             try note(.tookPlace, on: new, session.id, words, act.transaction, at: act.now)
             for board in [old, new] {
@@ -113,6 +115,20 @@ extension Authority {
         try forgetFarewells(on: board, transaction, at: act.now)
         try addBrokerJobs(board, transaction, at: act.now)
         try addReaderJobs(of: dead.owner, on: board, lost: true, transaction)
+    }
+
+    /// A person who has a share of both boards keeps that of the new one. Open invitations end.
+    private func moveShares(
+        from old: InstallationID, to new: InstallationID, _ transaction: any AuthorityTransaction
+    ) throws(AuthorityError) {
+        for share in try transaction.shares(of: old) {
+            _ = try transaction.deleteShare(share.id)
+            guard try transaction.share(of: new, with: share.user) == nil else { continue }
+            try transaction.save(share.moved(to: new))
+        }
+        for invitation in try transaction.invitations(to: old) {
+            _ = try transaction.deleteInvitation(invitation.id)
+        }
     }
 
     private func moveConsumers(

@@ -7,7 +7,7 @@ extension Authority {
         _ scope: ScopeDocument, of id: ObjectID, by caller: Caller
     ) async throws(AuthorityError) -> SessionView {
         try await act(.changeScope, by: caller) { act throws(AuthorityError) in
-            var record = try act.living(id)
+            var record = try act.living(try act.manageable(id))
             guard record.board != nil, record.deviceKey != nil else {
                 throw .refuse(.forbidden, "only a session on a board has a scope")
             }

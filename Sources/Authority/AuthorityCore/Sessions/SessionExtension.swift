@@ -8,7 +8,7 @@ extension Authority {
     ) async throws(AuthorityError) -> SessionView {
         try await act(.extend, by: caller) { act throws(AuthorityError) in
             if shortens { try act.requireConfirmationAtPage() }
-            var record = try act.living(id)
+            var record = try act.living(try act.manageable(id))
             do throws(Refusal) {
                 let end = try extended(record, by: span, at: act.now)
                 if !shortens { try requireLonger(record, until: end, span) }

@@ -93,6 +93,8 @@ struct ChangedObject: Equatable, Sendable {
     var members: [String: JSONValue]?
     /// Whether its id names a record that did not come yet.
     var awaitsCreation: Bool
+    /// Whether several boards of the owner wrote it. Who may read one board does not see it.
+    var isMixed = false
 }
 
 /// A new record with its place in the tables.

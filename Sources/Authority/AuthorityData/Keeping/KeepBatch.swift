@@ -198,8 +198,12 @@ extension ChangedObject {
         if write.path.operation == .delete {
             members = nil
         } else {
-            if members == nil { (members, createdAt) = ([:], write.writtenAt) }
+            if members == nil {
+                (members, createdAt, isMixed) = ([:], write.writtenAt, false)
+                board = write.board
+            }
             guard merge(write) else { return false }
+            isMixed = isMixed || board != write.board
         }
         (board, app) = (write.board, write.app)
         (updatedAt, receivedAt) = (write.writtenAt, write.receivedAt)
@@ -221,6 +225,8 @@ extension ChangedObject {
         guard let changes = members else { return }
         createdAt = creation.writtenAt
         let merged = ObjectMembers.of(creation.payload).merging(changes) { _, change in change }
-        if ObjectMembers.canBeKept(merged) { members = merged }
+        guard ObjectMembers.canBeKept(merged) else { return }
+        members = merged
+        isMixed = isMixed || board != creation.board
     }
 }

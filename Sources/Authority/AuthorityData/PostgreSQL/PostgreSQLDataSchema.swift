@@ -107,6 +107,7 @@ enum PostgreSQLDataSchema {
             object TEXT COLLATE "C" NOT NULL, board TEXT COLLATE "C" NOT NULL,
             app TEXT COLLATE "C" NOT NULL, created_at BIGINT NOT NULL, updated_at BIGINT NOT NULL,
             received_at BIGINT NOT NULL, members BYTEA, awaits BOOLEAN NOT NULL,
+            mixed BOOLEAN NOT NULL,
             PRIMARY KEY (owner, class, object)
         )
         """,

@@ -23,6 +23,7 @@ private struct PostgreSQLObjectTables: ObjectTables {
     func object(_ id: RecordID) throws(AuthorityError) -> DataObject? {
         let key = ObjectKey(owner: query.owner, className: query.className, id: id)
         if let changed = try tables.changed([key])[key] {
+            guard !query.ofOneBoard || !changed.isMixed else { return nil }
             return DataObject(id, of: query.className, changed)
         }
         guard let (record, isChanged) = try tables.keptCreation(key), !isChanged else {
@@ -127,10 +128,12 @@ private struct PostgreSQLObjectTables: ObjectTables {
         return found
     }
 
-    private static let changedTimes = """
-        f.members IS NOT NULL AND f.created_at BETWEEN $4 AND $5 \
-        AND f.updated_at BETWEEN $6 AND $7
+    private var changedTimes: String {
         """
+        f.members IS NOT NULL AND f.created_at BETWEEN $4 AND $5 \
+        AND f.updated_at BETWEEN $6 AND $7\(query.ofOneBoard ? " AND NOT f.mixed" : "")
+        """
+    }
 
     private var bounds: [SQLValue] { bounds(after: nil) }
 
@@ -144,7 +147,7 @@ private struct PostgreSQLObjectTables: ObjectTables {
         let column = query.order == .createdAt ? "f.created_at" : "f.updated_at"
         let rows = try tables.rows("""
             SELECT f.*, \(column) AS place FROM data_objects f
-            WHERE \(feeds) AND \(Self.changedTimes)
+            WHERE \(feeds) AND \(changedTimes)
                 AND ($8::bigint IS NULL
                     OR (\(column), f.object) \(sign) ($8::bigint, $9::text COLLATE "C"))
             ORDER BY \(column) \(order), f.object \(order) LIMIT $10
@@ -173,7 +176,7 @@ private struct PostgreSQLObjectTables: ObjectTables {
                 AND r.written_at < \(PostgreSQLDataSchema.time("$5"))
             """, values + [.integer(low), .integer(high)]).first?.integer("n") ?? 0
         let changed = try tables.rows("""
-            SELECT count(*) AS n FROM data_objects f WHERE \(feeds) AND \(Self.changedTimes)
+            SELECT count(*) AS n FROM data_objects f WHERE \(feeds) AND \(changedTimes)
             """, values + bounds).first?.integer("n") ?? 0
         return Int(created + changed)
     }

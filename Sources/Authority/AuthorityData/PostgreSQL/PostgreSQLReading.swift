@@ -87,7 +87,10 @@ private struct RecordWindows {
     }
 
     private var condition: String {
-        "f.owner = $1 AND ($2::text IS NULL OR f.board = $2) AND ($3::text IS NULL OR f.class = $3)"
+        let isClass = query.className == nil && query.classes != nil
+            ? "strpos($3, ' ' || f.class || ' ') > 0" : "f.class = $3"
+        return "f.owner = $1 AND ($2::text IS NULL OR f.board = $2) "
+            + "AND ($3::text IS NULL OR \(isClass))"
     }
 
     private var order: String { query.isDescending ? "DESC" : "ASC" }
@@ -95,7 +98,7 @@ private struct RecordWindows {
     private func values(_ window: Range<Int64>) -> [SQLValue] {
         [
             .text(query.owner.description), .optional(query.board?.description),
-            .optional(query.className?.description), .integer(window.lowerBound),
+            .optional(query.classText), .integer(window.lowerBound),
             .integer(window.upperBound),
         ]
     }

@@ -37,8 +37,8 @@ extension PostgreSQLTables {
             guard let object else { continue }
             try send("""
                 INSERT INTO data_objects (owner, class, object, board, app, created_at,
-                    updated_at, received_at, members, awaits)
-                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+                    updated_at, received_at, members, awaits, mixed)
+                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
                 """, [
                     .text(key.owner.description), .text(key.className.description),
                     .text(key.id.description), .text(object.board.description),
@@ -46,7 +46,7 @@ extension PostgreSQLTables {
                     .integer(object.updatedAt.milliseconds),
                     .integer(object.receivedAt.milliseconds),
                     object.members.map { .blob(JSONValue.object($0).bytes) } ?? .null,
-                    .bool(object.awaitsCreation),
+                    .bool(object.awaitsCreation), .bool(object.isMixed),
                 ])
         }
     }
@@ -121,7 +121,8 @@ extension ChangedObject {
             board: try row.parsed("board", InstallationID.init),
             app: try row.parsed("app") { AppName($0) }, createdAt: try row.time("created_at"),
             updatedAt: try row.time("updated_at"), receivedAt: try row.time("received_at"),
-            members: members, awaitsCreation: row["awaits"] == .bool(true))
+            members: members, awaitsCreation: row["awaits"] == .bool(true),
+            isMixed: row["mixed"] == .bool(true))
     }
 }
 

@@ -58,6 +58,7 @@ enum DataSchema {
             owner TEXT NOT NULL, class TEXT NOT NULL, object TEXT NOT NULL, board TEXT NOT NULL,
             app TEXT NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL,
             received_at INTEGER NOT NULL, members BLOB, awaits INTEGER NOT NULL,
+            mixed INTEGER NOT NULL,
             PRIMARY KEY (owner, class, object)
         ) STRICT, WITHOUT ROWID
         """,

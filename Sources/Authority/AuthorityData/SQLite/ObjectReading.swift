@@ -21,6 +21,7 @@ private struct ObjectReading: ObjectTables {
     func object(_ id: RecordID) throws(AuthorityError) -> DataObject? {
         let key = ObjectKey(owner: query.owner, className: query.className, id: id)
         if let changed = try StoredRows.changed(key, in: database) {
+            guard !query.ofOneBoard || !changed.isMixed else { return nil }
             return DataObject(id, of: query.className, changed)
         }
         guard let (record, isChanged) = try StoredRows.creation(key, in: database), !isChanged
@@ -43,6 +44,8 @@ private struct ObjectReading: ObjectTables {
     private var feeds: String {
         "f.owner = ?1 AND f.class = ?2" + (query.board == nil ? "" : " AND f.board = ?3")
     }
+
+    private var unmixed: String { query.ofOneBoard ? "AND mixed = 0" : "" }
 
     private var values: [(any DatabaseValueConvertible)?] {
         [query.owner.description, query.className.description, query.board?.description]
@@ -133,6 +136,7 @@ private struct ObjectReading: ObjectTables {
                 SELECT \(StoredRows.objectColumns), \(column) AS place FROM objects f
                 WHERE \(feeds) AND ?3 IS ?3 AND members IS NOT NULL
                     AND created_at BETWEEN ?4 AND ?5 AND updated_at BETWEEN ?6 AND ?7
+                    \(unmixed)
                     AND (?8 IS NULL OR (\(column), object) \(sign) (?8, ?9))
                 ORDER BY \(column) \(order), object \(order) LIMIT ?10
                 """)
@@ -170,7 +174,7 @@ private struct ObjectReading: ObjectTables {
             let changed = try database.cachedStatement(sql: """
                 SELECT count(*) AS n FROM objects f
                 WHERE \(feeds) AND ?3 IS ?3 AND members IS NOT NULL
-                    AND created_at BETWEEN ?4 AND ?5 AND updated_at BETWEEN ?6 AND ?7
+                    AND created_at BETWEEN ?4 AND ?5 AND updated_at BETWEEN ?6 AND ?7 \(unmixed)
                 """).first(values + bounds)?["n"] as Int?
             return (created ?? 0) + (changed ?? 0)
         }

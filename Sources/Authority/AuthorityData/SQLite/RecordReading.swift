@@ -75,11 +75,16 @@ private struct RecordReading {
 
     private var condition: String {
         "f.owner = ?1" + (query.board == nil ? "" : " AND f.board = ?2")
-            + (query.className == nil ? "" : " AND f.class = ?3")
+            + classCondition
+    }
+
+    private var classCondition: String {
+        if query.className != nil { return " AND f.class = ?3" }
+        return query.classes == nil ? "" : " AND instr(?3, ' ' || f.class || ' ') > 0"
     }
 
     private var values: [(any DatabaseValueConvertible)?] {
-        [query.owner.description, query.board?.description, query.className?.description]
+        [query.owner.description, query.board?.description, query.classText]
     }
 
     /// The nearest record within the bounds.

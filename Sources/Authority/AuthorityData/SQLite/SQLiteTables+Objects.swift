@@ -27,15 +27,15 @@ extension SQLiteTables {
             }
             try with("""
                 INSERT OR REPLACE INTO objects (owner, class, object, board, app, created_at,
-                    updated_at, received_at, members, awaits)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    updated_at, received_at, members, awaits, mixed)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """) { statement in
                 try statement.run(key.values + [
                     object.board.description, object.app.description,
                     object.createdAt.milliseconds, object.updatedAt.milliseconds,
                     object.receivedAt.milliseconds,
                     object.members.map { Data(JSONValue.object($0).bytes) },
-                    object.awaitsCreation,
+                    object.awaitsCreation, object.isMixed,
                 ])
             }
         }
@@ -75,7 +75,7 @@ enum StoredRows {
         r.object AS object, r.payload AS payload
         """
     static let objectColumns = """
-        object, board, app, created_at, updated_at, received_at, members, awaits
+        object, board, app, created_at, updated_at, received_at, members, awaits, mixed
         """
 
     static func changed(
@@ -101,7 +101,7 @@ enum StoredRows {
             board: board, app: app, createdAt: Timestamp(milliseconds: row["created_at"]),
             updatedAt: Timestamp(milliseconds: row["updated_at"]),
             receivedAt: Timestamp(milliseconds: row["received_at"]), members: members,
-            awaitsCreation: row["awaits"])
+            awaitsCreation: row["awaits"], isMixed: row["mixed"])
     }
 
     /// The record that made an object, and whether a later write changed that.

@@ -4,8 +4,8 @@ import Hummingbird
 import Sessions
 import Wire
 
-/// Parse's routes for objects of any other class: the objects that the boards of the caller wrote.
-/// Boards alone write them.
+/// Parse's routes for objects of any other class: the objects that the boards of the caller wrote,
+/// and those that are shared with the caller. Boards alone write them.
 ///
 /// Source: Parse REST guide, Objects and Queries.
 struct ClassRoutes: Sendable {
@@ -57,7 +57,8 @@ struct ClassRoutes: Sendable {
         let query = try ParseQuery(call)
         let owner = caller.user.objectID
         let id = try call.parameter("id") { RecordID($0) }
-        guard let found = try await data.object(id, of: name, owner: owner) else {
+        let readable = ReadableObjects(frontend: answers.frontend, data: data)
+        guard let found = try await readable.object(id, of: name, by: caller) else {
             throw .noObject
         }
         return try await answers.one(found.parseForm(of: owner), to: query, call, by: caller)
@@ -91,7 +92,8 @@ struct ClassRoutes: Sendable {
                 (search.order, search.isDescending) = (order, first.isDescending)
             }
         }
-        let page = try await data.objects(search)
+        let readable = ReadableObjects(frontend: answers.frontend, data: data)
+        let page = try await readable.page(search, by: caller)
         guard !page.isPartial, !isSortedHere || page.objects.count <= Self.sortLimit else {
             throw WhereClause.bad("""
                 this query reads too much; name a shorter time with createdAt or updatedAt, or a \

@@ -91,7 +91,7 @@ struct BoardRoutes: Sendable {
         let board = try await frontend.board(id, by: caller).board
         guard let live else { throw .noObject }
         live.keepToOwner(of: board)
-        return Answer(live.live(of: id).form(of: id))
+        return Answer(live.live(of: id).shown(of: board).form(of: id))
     }
 
     /// `?everyone=true`, as in the list of boards.

@@ -63,7 +63,7 @@ extension ConsumerOrder {
 
 extension JSONValue {
     /// Nil unless this is an array whose elements are all such texts.
-    fileprivate func list<T>(_ parse: (String) -> T?) -> [T]? {
+    func list<T>(_ parse: (String) -> T?) -> [T]? {
         guard let values = asArray else { return nil }
         let parsed = values.compactMap { $0.asString.flatMap(parse) }
         return parsed.count == values.count ? parsed : nil

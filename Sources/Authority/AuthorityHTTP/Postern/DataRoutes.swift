@@ -4,7 +4,8 @@ import Hummingbird
 import Sessions
 import Wire
 
-/// The records that a board sent, page by page, for the user who owned it then.
+/// The records that a board sent, page by page, for the user who owned it then,
+/// and for those with whom its owner shares it.
 struct DataRoutes: Sendable {
     let frontend: any AuthorityFrontend
     /// Nil: the authority keeps no data.
@@ -25,9 +26,13 @@ struct DataRoutes: Sendable {
             throw .refused(Refusal(
                 .forbidden, "this authority keeps no data: [data] keep is \"0\""))
         }
-        var query = RecordQuery(owner: caller.user.objectID, limit: Self.step)
+        let shared = try await shared(id, with: caller)
+        let owner = shared?.owner.objectID ?? caller.user.objectID
+        var query = RecordQuery(owner: owner, limit: Self.step)
         query.board = id
         query.className = try call.queried("class") { ClassName($0) }
+        query.classes = shared?.shared?.terms.classes
+        if let name = query.className, shared?.shows(name) == false { throw .notShared }
         let time: (String) -> Timestamp? = { text in
             Int64(text).flatMap { $0 >= 0 ? Timestamp(milliseconds: $0) : nil }
         }
@@ -45,13 +50,28 @@ struct DataRoutes: Sendable {
             members["next"] = .string("\(last.writtenAt.milliseconds)-\(last.sequence)")
         }
         if isFirst {
-            let newest = try await data.newest(of: id, owner: caller.user.objectID)
+            let newest = try await data.newest(of: id, owner: owner)
             let names = Set(newest.lazy.filter {
-                query.className == nil || $0.className == query.className
+                (query.className == nil || $0.className == query.className)
+                    && shared?.shows($0.className) != false
             }.map(\.field))
             members["fields"] = .array(names.sorted().map(JSONValue.string))
         }
         return Answer(members)
+    }
+
+    /// The board if its owner shares it with the caller. It is read again for each page.
+    private func shared(
+        _ id: InstallationID, with caller: Caller
+    ) async throws(AuthorityError) -> Board? {
+        do throws(AuthorityError) {
+            let board = try await frontend.board(id, by: caller).board
+            return board.shared == nil ? nil : board
+        } catch {
+            guard case .refused(let refusal) = error, refusal.code == ErrorCode.notFound.rawValue
+            else { throw error }
+            return nil
+        }
     }
 
     private func read(

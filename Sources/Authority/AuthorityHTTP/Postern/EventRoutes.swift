@@ -68,6 +68,7 @@ private struct EventWriter: Sendable {
         case .claim(let claim): ("claim", claim.form)
         case .sessions: ("sessions", [:])
         case .audit(let entry): ("audit", entry.form)
+        case .unshared(let id): ("unshared", ["installationId": .string(id.description)])
         case .quiet: nil
         case .bye: ("bye", ["code": .integer(Int64(ErrorCode.invalidSession.rawValue))])
         }

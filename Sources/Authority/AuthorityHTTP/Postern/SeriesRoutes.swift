@@ -6,7 +6,8 @@ import Wire
 
 /// What a board sent, for plots: the newest value of each field, and one field over time.
 ///
-/// A board's data is that of its owner. An administrator sees the same as the owner.
+/// A board's data is that of its owner. An administrator sees the same as the owner. A person with
+/// whom the board is shared sees the classes of the share.
 struct SeriesRoutes: Sendable {
     let frontend: any AuthorityFrontend
     let live: (any LiveFeed)?
@@ -24,9 +25,9 @@ struct SeriesRoutes: Sendable {
     private func newest(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
         let board = try await board(in: call, by: caller)
         let values = if let data {
-            try await data.newest(of: board.lineage)
+            try await data.newest(of: board.lineage).shown(of: board.board)
         } else {
-            live?.live(of: board.board.installation).newest ?? []
+            live?.live(of: board.board.installation).newest.shown(of: board.board) ?? []
         }
         return Answer(newest: values, isKept: data != nil)
     }
@@ -34,6 +35,7 @@ struct SeriesRoutes: Sendable {
     private func series(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
         let read = try SeriesRead(call)
         let board = try await board(in: call, by: caller)
+        guard board.board.shows(read.className) else { throw .notShared }
         guard let data else {
             throw .refused(Refusal(.notFound, "This authority keeps no data: [data] keep is 0."))
         }
@@ -59,7 +61,7 @@ extension Answer {
 /// The read of one field: `?class=&field=&since=&until=`, `object` for the updates of one object,
 /// and `points`.
 struct SeriesRead: Sendable {
-    private let className: ClassName
+    fileprivate let className: ClassName
     private let field: String
     private let record: RecordID?
     private let since: Timestamp

@@ -12,6 +12,9 @@ actor EventHub: LiveFeed {
         let queue: EventQueue
         let caller: Caller
         let filter: EventFilter
+        /// What others share with the caller, and when that was read.
+        var shares: [InstallationID: ShareRecord] = [:]
+        var readAt = Timestamp(milliseconds: 0)
     }
 
     private let authority: Authority
@@ -196,16 +199,15 @@ extension EventHub {
         }
     }
 
-    /// Ends the streams whose session has ended; they receive nothing more.
+    /// Ends the streams whose session has ended; they receive nothing more. Ends the events of
+    /// boards that are shared no more.
     private func endStreams() async throws(AuthorityError) {
         let callers = Dictionary(
             streams.values.map { ($0.caller.session.objectID, $0.caller) },
             uniquingKeysWith: { first, _ in first })
-        let over = try await authority.over(among: Array(callers.values))
+        let rights = try await authority.streamRights(of: Array(callers.values))
         lastCheck = .now
-        for stream in streams.values where over.contains(stream.caller.session.objectID) {
-            stream.queue.close(.bye)
-        }
+        for number in streams.keys { streams[number]?.take(rights) }
     }
 
     private func tellNews() async throws(AuthorityError) {
@@ -221,7 +223,8 @@ extension EventHub {
         }
     }
 
-    /// Sends readings and minutes to the streams of the users who own the boards now.
+    /// Sends readings and minutes to the streams of the users who own the boards now, and of those
+    /// with whom they share them.
     private func tellData(
         _ readings: [Reading], _ minutes: [RunningMinute]
     ) async throws(AuthorityError) {
@@ -232,10 +235,13 @@ extension EventHub {
         try await endStreams()
         for stream in streams.values {
             for reading in readings where reading.board == stream.filter.board {
-                guard stream.sees(reading.board, of: owners[reading.board]) else { continue }
+                guard let right = stream.right(to: reading.board, of: owners[reading.board]),
+                    right.share?.terms.shows(reading.className) ?? true
+                else { continue }
                 stream.queue.offer(.reading(reading))
             }
-            for minute in minutes where stream.sees(minute.board, of: owners[minute.board]) {
+            for minute in minutes
+            where stream.right(to: minute.board, of: owners[minute.board]) != nil {
                 stream.queue.offer(.minute(minute))
             }
         }
@@ -243,16 +249,33 @@ extension EventHub {
 }
 
 extension EventHub.Stream {
-    /// Whether this stream shows a board.
-    func sees(_ board: InstallationID, of owner: UserID?) -> Bool {
-        guard let owner else { return false }
-        return owner == caller.user.objectID
-            || (caller.user.isAdministrator && (filter.everyone || filter.board == board))
+    /// What the caller may see of a board in this stream. Nil: nothing.
+    func right(to board: InstallationID, of owner: UserID?) -> BoardRight? {
+        guard let owner else { return nil }
+        return BoardRight(
+            of: caller.user.objectID,
+            isAdministrator: caller.user.isAdministrator
+                && (filter.everyone || filter.board == board),
+            onBoardOf: owner, shares[board], at: readAt)
+    }
+
+    /// Takes the rights as they are now. Events that wait and need a right that ended are dropped.
+    mutating func take(_ rights: StreamRights) {
+        guard !rights.over.contains(caller.session.objectID) else { return queue.close(.bye) }
+        let now = rights.shares[caller.user.objectID] ?? [:]
+        for (board, share) in shares where now[board]?.terms != share.terms {
+            queue.drop(board)
+            if now[board] == nil { queue.offer(.unshared(board)) }
+        }
+        (shares, readAt) = (now, rights.at)
     }
 
     func tell(_ news: News) {
-        for board in news.boards where sees(board.installation, of: board.owner.objectID) {
-            queue.offer(.board(board))
+        for board in news.boards {
+            guard let right = right(to: board.installation, of: board.owner.objectID) else {
+                continue
+            }
+            queue.offer(.board(board.seen(by: right)))
         }
         for news in news.claims where news.claimant == caller.user.objectID {
             queue.offer(.claim(news.claim))

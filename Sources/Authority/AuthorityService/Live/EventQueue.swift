@@ -55,6 +55,14 @@ final class EventQueue: Sendable {
         reader?.resume(returning: last)
     }
 
+    /// Drops the events of a board that wait, because its reader may not see it any more.
+    func drop(_ board: InstallationID) {
+        state.withLock { state in
+            state.events.removeAll { $0.board == board }
+            state.lossy = state.events.count(where: \.isLossy)
+        }
+    }
+
     func next() async -> ConsoleEvent? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -127,6 +135,16 @@ extension EventQueue.State {
 }
 
 extension ConsoleEvent {
+    /// The board whose state or readings it shows.
+    fileprivate var board: InstallationID? {
+        switch self {
+        case .board(let board): board.installation
+        case .minute(let minute): minute.board
+        case .reading(let reading): reading.board
+        case .hello, .claim, .sessions, .audit, .unshared, .quiet, .bye: nil
+        }
+    }
+
     /// Whether a later event replaces this one.
     fileprivate func isSuperseded(by later: ConsoleEvent) -> Bool {
         switch (self, later) {

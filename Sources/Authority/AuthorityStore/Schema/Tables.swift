@@ -1,7 +1,7 @@
 /// The tables of a store. Each comes after the tables that it refers to.
 extension Schema {
-    static let tables = people + sessions + pushes + boards + claims + commands + traffic + records
-        + alerts
+    static let tables = people + sessions + pushes + boards + shares + claims + commands + traffic
+        + records + alerts
 
     private static let people = [
         Table(
@@ -224,6 +224,34 @@ extension Schema {
             indexes: [
                 .on("holder, ends_at", "requests_of_holder"), .on("ends_at", "request_ends"),
             ], isKeptByKey: true),
+    ]
+
+    private static let shares = [
+        // Names of classes in a list are separated by spaces; NULL: all.
+        Table(
+            name: "shares",
+            columns: [
+                .text("id"), .text("installation_id", of: "boards"), .text("user_id", of: "users"),
+                .text("owner_id", of: "users"), .text("level"), .text("classes").optional,
+                .integer("until").optional, .integer("created_at"),
+            ], key: ["id"],
+            indexes: [
+                .unique("user_id, installation_id", "shares_of_user"),
+                .on("installation_id", "shares_of_board"),
+                .on("until", "share_ends", where: "until IS NOT NULL"),
+            ], check: "level IN ('see', 'manage')"),
+        Table(
+            name: "invitations",
+            columns: [
+                .text("id"), .bytes("hash"), .text("installation_id", of: "boards"),
+                .text("owner_id", of: "users"), .text("level"), .text("classes").optional,
+                .integer("until").optional, .integer("created_at"), .integer("expires_at"),
+            ], key: ["id"],
+            indexes: [
+                .unique("hash", "invitation_hashes"),
+                .on("installation_id", "invitations_to_board"),
+                .on("expires_at", "invitation_ends"),
+            ], check: "level IN ('see', 'manage')"),
     ]
 
     private static let claims = [

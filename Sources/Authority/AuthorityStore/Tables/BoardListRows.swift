@@ -96,7 +96,8 @@ private struct ListStatement {
         let rank = rank(times)
         let isByName = isPage && query.order == .name
         let conditions = conditions(
-            query, of: owner, dialect, after: isByName ? query.after : nil)
+            query, of: owner, dialect, after: isByName ? query.after : nil,
+            at: times.now)
         let most = bind(isByName ? query.limit : BoardQuery.mostRanked)
         // A status is searched as in `StoreTally`.
         boards = """
@@ -113,11 +114,30 @@ private struct ListStatement {
             """
     }
 
+    /// The boards that others share with a user.
+    private mutating func shared(with user: String, at now: Timestamp) -> String {
+        """
+        SELECT shares.installation_id FROM shares JOIN boards AS given
+            ON given.id = shares.installation_id AND given.owner = shares.owner_id
+        WHERE shares.user_id = \(user)
+            AND (shares.until IS NULL OR shares.until > \(bind(now.milliseconds)))
+        """
+    }
+
     private mutating func conditions(
-        _ query: BoardQuery, of owner: UserID?, _ dialect: SQLDialect, after: BoardPosition?
+        _ query: BoardQuery, of owner: UserID?, _ dialect: SQLDialect, after: BoardPosition?,
+        at now: Timestamp
     ) -> [String] {
         var conditions = ["NOT released"]
-        if let owner { conditions.append("owner = \(bind(owner.description))") }
+        if let owner {
+            let user = bind(owner.description)
+            conditions.append(
+                query.withShared
+                    ? "(owner = \(user) OR id IN (\(shared(with: user, at: now))))"
+                    : "owner = \(user)")
+            // Labels are the owner's alone.
+            if query.withShared, query.label != nil { conditions.append("owner = \(user)") }
+        }
         if let label = query.label {
             let text = bind(StoreTransaction.text(of: [label]))
             conditions.append("labels <> ''")

@@ -55,11 +55,11 @@ extension StoreTransaction {
 
     private func place(ofConsumer id: ObjectID) -> String { "consumers.password \(id)" }
 
-    private static func list<T: CustomStringConvertible>(_ all: [T]?) -> String? {
+    static func list<T: CustomStringConvertible>(_ all: [T]?) -> String? {
         all.map { $0.map(\.description).joined(separator: " ") }
     }
 
-    private func list<T>(
+    func list<T>(
         _ column: String, _ row: SQLRow, _ parse: (Substring) -> T?
     ) throws(AuthorityError) -> [T]? {
         guard let text = try row.optional(column, as: String.self) else { return nil }

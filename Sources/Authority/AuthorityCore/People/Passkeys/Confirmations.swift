@@ -12,7 +12,8 @@ enum ConfirmationNeed: Sendable {
 extension CallKind {
     var confirmation: ConfirmationNeed {
         switch self {
-        case .release, .replace, .revoke, .revokeAll, .deleteData, .addUser, .makeConsumer: .atPage
+        case .release, .replace, .revoke, .revokeAll, .deleteData, .addUser, .makeConsumer,
+            .invite: .atPage
         case .link, .unlink, .beginPasskey, .removePasskey, .makeRecoveryCode, .allowLogin:
             .always
         default: .none

@@ -108,7 +108,7 @@ struct QueryAnswers: Sendable {
         return try await frontend.presentSession(id, by: caller).parseForm
     }
 
-    /// Objects that boards of the caller wrote, in one read.
+    /// Objects that boards of the caller wrote, and those that are shared with the caller.
     private func objects(
         _ className: String, _ ids: [String], _ caller: Caller?
     ) async throws(AuthorityError) -> [String: [String: JSONValue]] {
@@ -119,7 +119,8 @@ struct QueryAnswers: Sendable {
         var query = ObjectQuery(owner: owner, className: name)
         query.ids = Set(ids.compactMap { RecordID($0) })
         query.limit = ids.count
-        let page = try await data.objects(query)
+        let readable = ReadableObjects(frontend: frontend, data: data)
+        let page = try await readable.page(query, by: caller)
         guard !page.isPartial else { throw IncludedObjects.tooMuch }
         let forms = page.objects.map { ($0.id.description, $0.parseForm(of: owner)) }
         return Dictionary(forms, uniquingKeysWith: { first, _ in first })

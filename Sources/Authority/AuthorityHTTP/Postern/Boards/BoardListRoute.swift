@@ -76,11 +76,14 @@ struct BoardListRoute: Sendable {
         let id = board.installation
         if let data {
             do throws(AuthorityError) {
-                return try await data.newest(
-                    of: id, owner: board.owner.objectID, limit: Self.newest)
+                let limit = board.shared?.terms.classes == nil ? Self.newest : NewestValue.limit
+                let found = try await data.newest(
+                    of: id, owner: board.owner.objectID, limit: limit)
+                return Array(found.shown(of: board).prefix(Self.newest))
             } catch {}
         }
-        return Array((live?.live(of: id).newest ?? []).prefix(Self.newest))
+        let found = (live?.live(of: id).newest ?? []).shown(of: board)
+        return Array(found.prefix(Self.newest))
     }
 }
 
