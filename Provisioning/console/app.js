@@ -119,7 +119,8 @@ function showLive(state) {
 // Each is loaded when it is first shown.
 const pages = { sessions: () => import("./sessions.js"), consumers: () => import("./consumers.js"),
   passkeys: () => import("./passkeys.js"), login: () => import("./allow.js"),
-  users: () => import("./users.js"), audit: () => import("./audit.js") };
+  users: () => import("./users.js"), audit: () => import("./audit.js"),
+  invitation: () => import("./invitation.js") };
 
 async function make(area, id) {
   if (area === "boards" && id) return boardPage(id, go);

@@ -11,6 +11,7 @@ import { bringUp, noMinutes, putMinute } from "./live.js";
 import { readings } from "./readings.js";
 import { replaceBoard } from "./replace.js";
 import { labelBoards } from "./several.js";
+import { leaveBoard, sharedWith, shareWords } from "./share.js";
 import { phrase, t } from "./text.js";
 import { lastData, nowMs, when } from "./time.js";
 import {
@@ -21,22 +22,26 @@ export function boardPage(id, go) {
   const path = `/boards/${encodeURIComponent(id)}`, query = `board=${encodeURIComponent(id)}`;
   const heading = h("h1", { tabindex: "-1" }, t("word.board"));
   const state = h("span"), about = h("div"), actions = h("div.actions"), notice = h("div");
-  const rules = h("div"), story = h("ol.story"), body = h("div.board-page");
+  const rules = h("div"), story = h("ol.story"), body = h("div.board-page"), sharing = h("div");
   const live = readings(path), charts = battery(), alerts = openAlerts(() => query);
   const node = h("div", { "aria-busy": "true" }, back(), h("div.title", heading, state),
     alerts.node, notice, body);
   const explain = explainForm(path), commands = commandPart(path);
-  const page = { title: t("word.board"), node, load: open, event, close, state: stream, query };
+  const page = { title: t("word.board"), node, load, event, close, state: stream, query };
   let board = null, minutes = noMinutes(nowMs()), arrival = null, storyTimer = 0, isAway = false;
+  let shares = null;
 
   const part = (name, heading, ...children) => section(`.card.${name}`, name, heading, ...children);
+  // Only who manages the board sees its rules and its timeline.
+  const managed = [part("rules", t("word.rules"), rules, explain.node, commands.node),
+    part("timeline", t("board.timeline"), story)];
   const parts = [
     h("div.main", part("readings", t("word.readings"), live.node),
-      part("hour", t("board.hour"), charts),
-      part("rules", t("word.rules"), rules, explain.node, commands.node)),
-    h("div.side", part("state", t("board.state"), about, actions),
-      part("timeline", t("board.timeline"), story)),
+      part("hour", t("board.hour"), charts), managed[0]),
+    h("div.side", part("state", t("board.state"), about, actions, sharing), managed[1]),
   ];
+  const isOwn = () => !board.shared;
+  const isManaged = () => isOwn() || board.shared.right === "manage";
 
   async function load() {
     try {
@@ -46,17 +51,15 @@ export function boardPage(id, go) {
       arrival = now.arrival ?? null;
       bringUp(minutes, nowMs());
       show(full);
+      if (isOwn()) alerts.load();
       await loadStory();
     } catch (error) {
       const isUnknown = error.code === 101;
+      // What the person may not see any more does not stay.
+      if (isUnknown) fill(body);
       if (me) fill(notice, failure(isUnknown ? t("board.unknown") : error.message, load));
     }
     node.removeAttribute("aria-busy");
-  }
-
-  function open() {
-    load();
-    alerts.load();
   }
 
   function show(next) {
@@ -69,9 +72,11 @@ export function boardPage(id, go) {
       board.identityShared && h("div.notice", h("p", phrase("board.shared",
         { command: h("code", "postern-agent pair --new") }))));
     live.setBoard(board);
-    commands.show(board);
+    if (isOwn()) commands.show(board);
     renew(about, boardFacts(board, arrival));
     renew(actions, boardActions());
+    for (const part of managed) part.hidden = !isManaged();
+    if (isOwn() && !shares) fill(sharing, (shares = sharedWith(board)).node);
     renew(rules, rulePart(board, explain.open, () => acts.changeRules(board, reload)));
     minutes.queue[59] = board.queue ?? minutes.queue[59];
     charts.draw(minutes);
@@ -93,30 +98,34 @@ export function boardPage(id, go) {
     return [
       board.renewable && button(t("act.renew"), () => acts.renewBoard(board, load),
         "#renew.primary"),
-      ["active", "pending"].includes(sessionState) && acts.endButtons(
+      isManaged() && ["active", "pending"].includes(sessionState) && acts.endButtons(
         { id: sessionId, name, expiresAt, latestEnd: board.sessionLatestEnd ?? null }, load),
-      button(t("act.rename"), () => acts.renameBoard(board, load), "#rename"),
-      button(t("act.label"), () => labelBoards([board], load), "#label"),
-      h("details#ends", h("summary", t("board.signOutOrRelease")), h("div.actions",
-        sessionState === "active" && button(t("act.signOut"),
+      isManaged() && button(t("act.rename"), () => acts.renameBoard(board, load), "#rename"),
+      isOwn() && button(t("act.label"), () => labelBoards([board], load), "#label"),
+      h("details#ends", h("summary", t(isOwn() ? "board.signOutOrRelease" : "share.leaveBoard")),
+        h("div.actions", !isOwn() && button(t("share.go"),
+          () => leaveBoard(board, () => go("#/boards")), "#leave.danger"),
+        isManaged() && sessionState === "active" && button(t("act.signOut"),
           () => acts.signOutBoard(board, load), "#sign-out.danger"),
-        button(t("replace.button"), () => replaceBoard(board, by => go(`#/boards/${by}`)),
+        isOwn() && [button(t("replace.button"), () => replaceBoard(board, by => go(`#/boards/${by}`)),
           "#replace.danger"),
         button(t("act.release"), () => acts.releaseBoard(board, () => go("#/boards")),
-          "#release.danger"))),
+          "#release.danger")])),
     ];
   }
 
   async function loadStory() {
-    commands.load();
+    if (!isManaged()) return;
+    if (isOwn()) commands.load();
     const { results } = await get(`${path}/timeline`);
     renew(story, results.length ? results.map(entry)
       : h("li.none", empty(t("board.nothing"), t("board.nothingText"))));
   }
 
   function event(name, data) {
-    alerts.event(name);
+    if (board && isOwn()) alerts.event(name);
     if (data.installationId !== id) return;
+    if (name === "unshared") return load();
     if (name === "reading") live.add(data);
     if (name === "minute") {
       putMinute(minutes, data);
@@ -135,6 +144,7 @@ export function boardPage(id, go) {
   async function reload() {
     try {
       show(await get(path));
+      shares?.refresh();
       await loadStory();
     } catch { /* The next event or the user loads it again. */ }
   }
@@ -151,7 +161,7 @@ export function boardPage(id, go) {
     live.close();
   }
 
-  open();
+  load();
   return page;
 }
 
@@ -192,6 +202,7 @@ function boardFacts(board, arrival) {
     [t("word.refused"), refused > 0 && t("board.refusedSince", { n: refused })],
     [t("board.lost"), gaps > 0 && t("board.lostCount", { n: gaps })],
     [t("word.labels"), board.labels.join(", ")],
+    [t("share.from"), board.shared && [board.owner, " · ", shareWords(board.shared)]],
   ]), h("details#about", h("summary", t("board.about")), facts([
     [t("board.version"), board.version], [t("word.owner"), board.owner],
     [t("board.key"), h("code", board.deviceKey)],

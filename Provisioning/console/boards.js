@@ -160,9 +160,10 @@ export function boardsPage(relisten) {
 
   function event(name, data) {
     alerts.event(name);
+    if (name === "unshared" && cards.has(data.installationId)) list();
     if (name === "minute") cards.get(data.installationId)?.minute(data);
     if (name !== "board") return;
-    if (!everyone.checked && data.ownerId !== me.user.objectId) return;
+    if (!everyone.checked && data.ownerId !== me.user.objectId && !data.shared) return;
     const known = cards.get(data.installationId);
     if (known) known.update(data);
     else if (isWhole()) {

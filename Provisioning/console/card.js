@@ -4,6 +4,7 @@ import { me } from "./api.js";
 import { battery } from "./charts.js";
 import { checkbox, facts, h, pill, renew } from "./dom.js";
 import { bringUp, noMinutes, putMinute } from "./live.js";
+import { shareWords } from "./share.js";
 import { number, phrase, t } from "./text.js";
 import { lastData, nowMs, when } from "./time.js";
 import { boardState, sessionState, shownEnd } from "./words.js";
@@ -33,7 +34,8 @@ export function boardCard(board, picked) {
       arrival?.missing > 0 && [t("word.arrived"),
         pill("bad", t("word.missing", { n: arrival.missing }))],
       labels?.length > 0 && [t("word.labels"), labels.join(", ")],
-      ownerId !== me?.user.objectId && [t("word.owner"), owner],
+      ownerId !== me?.user.objectId && [t("word.owner"), [owner,
+        next.shared && [" · ", shareWords(next.shared)]]],
     ]));
   }
 

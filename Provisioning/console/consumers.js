@@ -5,8 +5,9 @@ import { get, post, remove } from "./api.js";
 import { ask, askTo } from "./dialog.js";
 import { button, checkbox, choice, copy, empty, entry, facts, field, h, pill, say } from "./dom.js";
 import { listPage } from "./loader.js";
+import { ends } from "./share.js";
 import { list, t } from "./text.js";
-import { inUnit, span, when } from "./time.js";
+import { when } from "./time.js";
 
 export function makePage() {
   return listPage(t("word.consumers"), async load => {
@@ -43,15 +44,11 @@ function end(name, load) {
   }, load);
 }
 
-const day = 86400;
-const ends = [["", t("word.never")], [day, inUnit(1, "day")], [30 * day, span(30 * day)],
-  [365 * day, inUnit(1, "year")]].map(([value, label]) => ({ value: String(value), label }));
-
 async function add(load) {
   const own = await get("/boards").catch(error => say(error.message));
   if (!own) return;
   const name = entry({ name: "consumer", maxlength: 64 }), classes = entry({ name: "classes" });
-  const boards = own.results.map(board => h("label.check",
+  const boards = own.results.filter(board => !board.shared).map(board => h("label.check",
     checkbox({ name: "board", value: board.installationId }), board.name));
   ask({
     title: t("act.addConsumer"), confirm: t("act.add"),

@@ -3,7 +3,7 @@
 import { eventsURL, get, me, over } from "./api.js";
 import { setClock } from "./time.js";
 
-const names = ["board", "minute", "reading", "claim", "sessions", "audit"];
+const names = ["board", "minute", "reading", "claim", "sessions", "audit", "unshared"];
 const longest = 30000;
 // A browser opens few connections to one server, so a hidden page closes its own.
 const hiddenFor = 30000;
