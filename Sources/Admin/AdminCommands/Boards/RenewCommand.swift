@@ -81,7 +81,8 @@ extension BoardsCommand {
                 .offline(
                     layer: "board", text: "the board has not answered in "
                         + "\(TimeText.span(patience.seconds)); it takes the renewal when it is "
-                        + "online, until \(surroundings.times.show(claim.expiresAt)); cancel it with "
+                        + "online, until \(surroundings.times.show(claim.expiresAt)); "
+                        + "cancel it with "
                         + "`postern boards end-claim \(claim.id)`")
             case .rejected:
                 .failed(
