@@ -54,8 +54,9 @@ struct CommandTests {
         var board = try CommandBench()
         let id = try board.send()
         var tries = 1
-        while !board.handed.isEmpty {
-            try board.handle(.commandPublished(id, .unheard))
+        while board.states.isEmpty, tries < 20 {
+            // A deadline may be named a fraction of a millisecond early, and then once more.
+            if !board.handed.isEmpty { try board.handle(.commandPublished(id, .unheard)) }
             let next = try #require(board.bench.agent.commandDeadline(at: board.bench.instant))
             try board.run(for: next - board.bench.monotonic)
             tries += board.handed.count
