@@ -90,16 +90,19 @@ extension Authority {
         }
     }
 
-    /// Whose session ended or whose user was disabled, and what others share with each user.
+    /// The sessions that may receive nothing more, and what others share with each user.
     package func streamRights(of callers: [Caller]) async throws(AuthorityError) -> StreamRights {
         let now = clock()
         return try await store.read { transaction throws(AuthorityError) in
             var rights = StreamRights(at: now)
             for user in Set(callers.map(\.user.objectID)) {
-                let shares = try transaction.shares(with: user)
-                    .filter { !$0.terms.hasEnded(at: now) }
-                rights.shares[user] = Dictionary(
-                    shares.map { ($0.board, $0) }, uniquingKeysWith: { first, _ in first })
+                var shares: [InstallationID: ShareRecord] = [:]
+                for share in try transaction.shares(with: user)
+                where !share.terms.hasEnded(at: now) {
+                    guard try transaction.user(share.owner)?.isEnabled == true else { continue }
+                    shares[share.board] = share
+                }
+                rights.shares[user] = shares
             }
             for caller in callers {
                 let id = caller.session.objectID

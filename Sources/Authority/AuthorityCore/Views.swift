@@ -1,3 +1,4 @@
+package import Gate
 package import Sessions
 package import Wire
 
@@ -154,6 +155,8 @@ package struct Board: Equatable, Sendable {
     package private(set) var shared: ShareRecord?
     /// Whether the person who sees it may only see it.
     package private(set) var isSeenOnly = false
+    /// The classes whose readings that person may see. Nil: all.
+    package private(set) var shownClasses: [ClassName]?
 
     package init(
         installation: InstallationID, name: String, owner: UserView, deviceKey: KeyID,
@@ -189,6 +192,7 @@ extension Board {
         var board = self
         board.shared = right.share
         guard right.isShared else { return board }
+        board.shownClasses = right.share?.terms.classes
         (board.labels, board.isRenewable, board.renewal) = ([], false, nil)
         guard !right.permits(.manage) else { return board }
         (board.scope, board.report, board.reportedAt) = (nil, nil, nil)

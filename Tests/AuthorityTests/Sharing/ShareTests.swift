@@ -196,7 +196,24 @@ struct ShareTests {
         #expect(boards.map(\.installation) == [fresh.installation])
         #expect(boards.first?.shared?.terms.right == .see)
         let dora = try await shared.house.addUser("dora")
-        #expect(try await refusalCode { try await shared.accept(link, by: dora) } == 101)
+        #expect(try await shared.accept(link, by: dora).board == fresh.installation)
+    }
+
+    @Test("gives nothing while its owner is disabled")
+    func disabledOwner() async throws {
+        let shared = try await SharedHouse()
+        let ada = try await shared.house.login()
+        try await shared.share(ShareTerms(right: .manage))
+        for isEnabled in [false, true] {
+            _ = try await shared.house.authority.setEnabled(isEnabled, user: "bob", by: ada)
+            #expect(try await (shared.listed(by: shared.carl) != nil) == isEnabled)
+            let known = try await shared.house.authority.sharedBoards(by: shared.carl)
+            #expect(known.isEmpty != isEnabled)
+            let code = try await refusalCode {
+                _ = try await shared.house.authority.board(shared.id, by: shared.carl)
+            }
+            #expect(code == (isEnabled ? nil : 101))
+        }
     }
 
     @Test("is not shared on by an administrator, by those who manage it, or for a board given away")

@@ -89,6 +89,7 @@ extension MemoryTransaction {
         throw refuse("no invitations")
     }
     func deleteInvitation(_ id: ObjectID) -> Bool { false }
+    func moveInvitations(from board: InstallationID, to successor: InstallationID) {}
     func deleteInvitations(expiredBefore time: Timestamp, limit: Int) -> Int { 0 }
 
     // Nobody looks at a list of boards.

@@ -20,10 +20,14 @@ extension Authority {
                 views.append(found)
             }
             guard !everyone else { return views }
-            for board in try act.sharedBoards() {
+            let shared = try act.sharedBoards()
+            guard !shared.isEmpty else { return views }
+            for board in shared {
                 if let view = try view(of: board, act) { views.append(view) }
             }
-            return views.sorted { $0.name < $1.name }
+            return views.sorted {
+                ($0.name, $0.installation.description) < ($1.name, $1.installation.description)
+            }
         }
     }
 

@@ -49,14 +49,15 @@ package struct RunningMinute: Equatable, Sendable {
 package struct BoardLive: Equatable, Sendable {
     /// When the last data came, by the authority's clock.
     package let lastData: Timestamp?
-    package let minutes: MinuteCounts
+    /// Nil if the person may not see how much the board sends.
+    package let minutes: MinuteCounts?
     /// The newest value of each field, the newest first.
     package let newest: [NewestValue]
     /// Nil if the numbers cannot be compared.
     package let arrival: Arrival?
 
     package init(
-        lastData: Timestamp?, minutes: MinuteCounts, newest: [NewestValue],
+        lastData: Timestamp?, minutes: MinuteCounts?, newest: [NewestValue],
         arrival: Arrival? = nil
     ) {
         self.lastData = lastData

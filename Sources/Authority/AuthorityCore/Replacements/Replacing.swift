@@ -117,7 +117,7 @@ extension Authority {
         try addReaderJobs(of: dead.owner, on: board, lost: true, transaction)
     }
 
-    /// A person who has a share of both boards keeps that of the new one. Open invitations end.
+    /// A person who has a share of both boards keeps that of the new one.
     private func moveShares(
         from old: InstallationID, to new: InstallationID, _ transaction: any AuthorityTransaction
     ) throws(AuthorityError) {
@@ -126,9 +126,7 @@ extension Authority {
             guard try transaction.share(of: new, with: share.user) == nil else { continue }
             try transaction.save(share.moved(to: new))
         }
-        for invitation in try transaction.invitations(to: old) {
-            _ = try transaction.deleteInvitation(invitation.id)
-        }
+        try transaction.moveInvitations(from: old, to: new)
     }
 
     private func moveConsumers(

@@ -100,11 +100,12 @@ struct BoardRoutes: Sendable {
         guard let live else { return Answer(["boards": .array([])]) }
         return Answer(["boards": .array(boards.map { board in
             live.keepToOwner(of: board)
+            let shown = board.showsActivity ? live : nil
             return .object([
                 "installationId": .string(board.installation.description),
-                "lastDataMs": .optionalMilliseconds(live.lastData(of: board.installation)),
-                "minutes": live.minutes(of: board.installation).form,
-                "arrival": live.arrival(of: board.installation)?.form ?? .null,
+                "lastDataMs": .optionalMilliseconds(shown?.lastData(of: board.installation)),
+                "minutes": shown?.minutes(of: board.installation).form ?? .null,
+                "arrival": shown?.arrival(of: board.installation)?.form ?? .null,
             ])
         })])
     }

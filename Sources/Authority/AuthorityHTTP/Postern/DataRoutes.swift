@@ -26,8 +26,13 @@ struct DataRoutes: Sendable {
             throw .refused(Refusal(
                 .forbidden, "this authority keeps no data: [data] keep is \"0\""))
         }
-        let shared = try await shared(id, with: caller)
+        let after = try call.queried("after") { RecordCursor($0, board: id) }
+        // A cursor goes on with the records of one owner. So an export that loses its right ends
+        // with a refusal, never as if it were complete.
+        let isOwn = try call.flag("former") || after.map { $0.owner == nil } == true
+        let shared = isOwn ? nil : try await shared(id, with: caller)
         let owner = shared?.owner.objectID ?? caller.user.objectID
+        if let giver = after?.owner, giver != shared?.owner.objectID { throw .noObject }
         var query = RecordQuery(owner: owner, limit: Self.step)
         query.board = id
         query.className = try call.queried("class") { ClassName($0) }
@@ -38,7 +43,7 @@ struct DataRoutes: Sendable {
         }
         query.since = try call.queried("since", time)
         query.until = try call.queried("until", time)
-        query.after = try call.queried("after") { RecordPosition($0, board: id) }
+        query.after = after?.position
         let isFirst = query.after == nil
         let (page, isMore) = try await read(query, from: data)
         // A former owner may have records of a board that is somebody else's now.
@@ -47,7 +52,8 @@ struct DataRoutes: Sendable {
             "results": .array(page.map { .object($0.form) }), "next": .null,
         ]
         if isMore, let last = page.last {
-            members["next"] = .string("\(last.writtenAt.milliseconds)-\(last.sequence)")
+            members["next"] = .string(
+                RecordCursor(RecordPosition(last), owner: shared?.owner.objectID).text)
         }
         if isFirst {
             let newest = try await data.newest(of: id, owner: owner)
@@ -96,15 +102,31 @@ struct DataRoutes: Sendable {
     }
 }
 
-extension RecordPosition {
-    /// `<milliseconds>-<sequence>`.
-    fileprivate init?(_ text: String, board: InstallationID) {
+/// Where the next page begins: `<milliseconds>-<sequence>`, and `-<user id>` for the records of an
+/// owner who shares the board with the caller. It gives no rights.
+private struct RecordCursor {
+    let position: RecordPosition
+    /// Nil: the records are the caller's own.
+    let owner: UserID?
+
+    init(_ position: RecordPosition, owner: UserID?) {
+        (self.position, self.owner) = (position, owner)
+    }
+
+    init?(_ text: String, board: InstallationID) {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
-        guard parts.count == 2, let time = Int64(parts[0]), let sequence = Int64(parts[1]),
-            time >= 0, sequence >= 0
+        guard (2...3).contains(parts.count), let time = Int64(parts[0]),
+            let sequence = Int64(parts[1]), time >= 0, sequence >= 0
         else { return nil }
-        self.init(
+        owner = parts.count == 3 ? UserID(String(parts[2])) : nil
+        guard parts.count == 2 || owner != nil else { return nil }
+        position = RecordPosition(
             writtenAt: Timestamp(milliseconds: time), board: board, sequence: sequence)
+    }
+
+    var text: String {
+        let place = "\(position.writtenAt.milliseconds)-\(position.sequence)"
+        return owner.map { "\(place)-\($0)" } ?? place
     }
 }
 

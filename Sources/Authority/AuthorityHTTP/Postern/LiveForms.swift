@@ -43,7 +43,7 @@ extension BoardLive {
     func form(of board: InstallationID) -> [String: JSONValue] {
         [
             "installationId": .string(board.description),
-            "lastDataMs": .optionalMilliseconds(lastData), "minutes": minutes.form,
+            "lastDataMs": .optionalMilliseconds(lastData), "minutes": minutes?.form ?? .null,
             "arrival": arrival?.form ?? .null,
         ]
     }

@@ -59,7 +59,7 @@ extension Board {
             "sessionAvailable": status.map { .bool($0.available) } ?? .null,
             "statusSince": .optionalTime(status?.since), "version": .optional(status?.version),
             "gaps": status.map { .integer($0.gaps.total) } ?? .null,
-            "lastDataMs": .optionalMilliseconds(lastData),
+            "lastDataMs": .optionalMilliseconds(showsActivity ? lastData : nil),
             "queue": status?.queue.map(JSONValue.integer) ?? .null,
             "refused": status?.refused.map(JSONValue.integer) ?? .null,
         ]

@@ -107,11 +107,12 @@ extension EventHub {
             let now = try await authority.newsMark()
             if mark == nil { mark = now }
         }
-        return try open(caller, filter)
+        // Read before it opens: the first event may be about a shared board.
+        return try open(caller, filter, try await authority.streamRights(of: [caller]))
     }
 
     private func open(
-        _ caller: Caller, _ filter: EventFilter
+        _ caller: Caller, _ filter: EventFilter, _ rights: StreamRights
     ) throws(AuthorityError) -> any EventSource {
         let own = streams.values.count {
             $0.caller.session.objectID == caller.session.objectID
@@ -131,7 +132,9 @@ extension EventHub {
         let queue = EventQueue()
         queue.offer(.hello(clock()))
         if streams.isEmpty { lastCheck = .now }
-        streams[number] = Stream(queue: queue, caller: caller, filter: filter)
+        var stream = Stream(queue: queue, caller: caller, filter: filter)
+        stream.take(rights)
+        streams[number] = stream
         if let board = filter.board { boards.watch(board) }
         boards.setWatched(true)
         wake.yield()
@@ -236,12 +239,12 @@ extension EventHub {
         for stream in streams.values {
             for reading in readings where reading.board == stream.filter.board {
                 guard let right = stream.right(to: reading.board, of: owners[reading.board]),
-                    right.share?.terms.shows(reading.className) ?? true
+                    right.shows(reading.className)
                 else { continue }
                 stream.queue.offer(.reading(reading))
             }
             for minute in minutes
-            where stream.right(to: minute.board, of: owners[minute.board]) != nil {
+            where stream.right(to: minute.board, of: owners[minute.board])?.showsActivity == true {
                 stream.queue.offer(.minute(minute))
             }
         }
@@ -252,18 +255,25 @@ extension EventHub.Stream {
     /// What the caller may see of a board in this stream. Nil: nothing.
     func right(to board: InstallationID, of owner: UserID?) -> BoardRight? {
         guard let owner else { return nil }
-        return BoardRight(
-            of: caller.user.objectID,
-            isAdministrator: caller.user.isAdministrator
-                && (filter.everyone || filter.board == board),
+        let right = BoardRight(
+            of: caller.user.objectID, isAdministrator: caller.user.isAdministrator,
             onBoardOf: owner, shares[board], at: readAt)
+        // The list of an administrator has the own and the shared boards.
+        return right == .administrator(nil) && !seesAll(board) ? nil : right
+    }
+
+    /// Whether an administrator asked for this board, whoever owns it.
+    private func seesAll(_ board: InstallationID) -> Bool {
+        caller.user.isAdministrator && (filter.everyone || filter.board == board)
     }
 
     /// Takes the rights as they are now. Events that wait and need a right that ended are dropped.
     mutating func take(_ rights: StreamRights) {
         guard !rights.over.contains(caller.session.objectID) else { return queue.close(.bye) }
-        let now = rights.shares[caller.user.objectID] ?? [:]
-        for (board, share) in shares where now[board]?.terms != share.terms {
+        // A stream that opened during the read was not asked about.
+        guard let now = rights.shares[caller.user.objectID] else { return }
+        for (board, share) in shares
+        where now[board]?.terms != share.terms && !seesAll(board) {
             queue.drop(board)
             if now[board] == nil { queue.offer(.unshared(board)) }
         }

@@ -119,6 +119,7 @@ private struct ListStatement {
         """
         SELECT shares.installation_id FROM shares JOIN boards AS given
             ON given.id = shares.installation_id AND given.owner = shares.owner_id
+        JOIN users AS giver ON giver.id = shares.owner_id AND giver.enabled
         WHERE shares.user_id = \(user)
             AND (shares.until IS NULL OR shares.until > \(bind(now.milliseconds)))
         """

@@ -91,6 +91,14 @@ extension StoreTransaction {
         try change("DELETE FROM invitations WHERE id = ?", [id.description]) == 1
     }
 
+    func moveInvitations(
+        from board: InstallationID, to successor: InstallationID
+    ) throws(AuthorityError) {
+        try run(
+            "UPDATE invitations SET installation_id = ? WHERE installation_id = ?",
+            [successor.description, board.description])
+    }
+
     func deleteInvitations(
         expiredBefore time: Timestamp, limit: Int
     ) throws(AuthorityError) -> Int {

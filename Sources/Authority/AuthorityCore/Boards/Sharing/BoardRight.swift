@@ -1,3 +1,4 @@
+package import Gate
 package import Sessions
 
 /// A use of a board that needs a right.
@@ -63,6 +64,16 @@ package enum BoardRight: Equatable, Sendable {
     package var isShared: Bool {
         if case .shared = self { true } else { false }
     }
+
+    /// Whether the person may see the readings of this class.
+    package func shows(_ className: ClassName) -> Bool {
+        if case .shared(let share) = self { share.terms.shows(className) } else { true }
+    }
+
+    /// Whether the person may see how much a board sends. Numbers tell of hidden classes, too.
+    package var showsActivity: Bool {
+        if case .shared(let share) = self { share.terms.classes == nil } else { true }
+    }
 }
 
 /// A board that the caller may use, and the right to it.
@@ -77,9 +88,20 @@ extension Act {
         guard !record.released else { return nil }
         let share = rights.isRestricted || record.owner == user.objectID
             ? nil : try transaction.share(of: record.installation, with: user.objectID)
+        return try right(to: record, with: share)
+    }
+
+    /// The same with the caller's share of this board, if there is one.
+    func right(
+        to record: BoardRecord, with share: ShareRecord?
+    ) throws(AuthorityError) -> BoardRight? {
+        guard !record.released else { return nil }
+        let given = try share.flatMap { share throws(AuthorityError) in
+            try transaction.user(share.owner)?.isEnabled == true ? share : nil
+        }
         return BoardRight(
             of: user.objectID, isAdministrator: user.isAdministrator, onBoardOf: record.owner,
-            share, at: now)
+            given, at: now)
     }
 
     /// A board that the caller may use in this way. Throws 101 if the caller has no right to it,

@@ -37,7 +37,8 @@ extension Authority {
                 id: id, board: record.board, user: act.user.objectID, owner: record.owner,
                 terms: record.terms, createdAt: act.now))
             try act.auditShare(
-                "accepted", on: record.board, "\(record.terms.words), from \(view.owner)")
+                "accepted", on: record.board,
+                "\(record.id): \(record.terms.words), from \(view.owner)")
             return view
         }
         guard let found else { throw .noInvitation }
@@ -64,9 +65,10 @@ extension Authority {
             board.owner == record.owner,
             let owner = try act.transaction.user(record.owner), owner.isEnabled
         {
+            let present = try act.right(to: board)
             let view = InvitationView(
                 board: board.installation, boardName: board.name, owner: owner.username,
-                terms: record.terms, expiresAt: record.expiresAt)
+                terms: record.terms, present: present?.share?.terms, expiresAt: record.expiresAt)
             return (record, view)
         }
         for (key, _) in keys { try act.transaction.countFailure(key, at: act.now) }

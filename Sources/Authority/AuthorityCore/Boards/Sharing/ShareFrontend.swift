@@ -86,12 +86,15 @@ package struct InvitationView: Sendable {
     /// The user name of the board's owner.
     package let owner: String
     package let terms: ShareTerms
+    /// What the person has now, and loses by accepting. Nil: nothing.
+    package let present: ShareTerms?
     package let expiresAt: Timestamp
 
     package init(
         board: InstallationID, boardName: String, owner: String, terms: ShareTerms,
-        expiresAt: Timestamp
+        present: ShareTerms? = nil, expiresAt: Timestamp
     ) {
+        self.present = present
         self.board = board
         self.boardName = boardName
         self.owner = owner

@@ -127,6 +127,9 @@ package protocol ShareTable {
     func insert(_ invitation: InvitationRecord) throws(AuthorityError)
     /// Returns false if there was none: of two uses at once, one wins.
     func deleteInvitation(_ id: ObjectID) throws(AuthorityError) -> Bool
+    func moveInvitations(
+        from board: InstallationID, to successor: InstallationID
+    ) throws(AuthorityError)
     /// Deletes at most `limit` and returns how many.
     func deleteInvitations(expiredBefore time: Timestamp, limit: Int) throws(AuthorityError) -> Int
 }

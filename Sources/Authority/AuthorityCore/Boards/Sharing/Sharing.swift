@@ -18,7 +18,7 @@ extension Authority {
                 expiresAt: act.now + ShareLimit.invitation)
             try act.requireRoom(on: board.installation)
             try act.transaction.insert(record)
-            try act.auditShare("invited", on: board.installation, record.terms.words)
+            try act.auditShare("invited", on: board.installation, "\(id): \(record.terms.words)")
             return NewInvitation(
                 id: id, url: rules.info.publicURL + "/#/invitation/" + secret.reveal(),
                 expiresAt: record.expiresAt)
@@ -34,7 +34,8 @@ extension Authority {
             for share in try act.transaction.shares(of: board)
             where !share.terms.hasEnded(at: act.now) {
                 let user = try act.transaction.user(share.user)
-                entries.append(.init(share: share, username: user?.username ?? ""))
+                entries.append(.init(
+                    share: share, username: user?.username ?? "\(share.user)"))
             }
             return BoardShares(
                 shares: entries, invitations: try act.openInvitations(to: board))
@@ -61,7 +62,7 @@ extension Authority {
             guard try act.openInvitations(to: board).contains(where: { $0.id == id }),
                 try act.transaction.deleteInvitation(id)
             else { throw .refuse(.notFound, "no such invitation") }
-            try act.auditShare("removed", on: board, "an invitation")
+            try act.auditShare("removed", on: board, "\(id): an invitation")
         }
     }
 
@@ -75,7 +76,7 @@ extension Authority {
         try audit("share.removed", actor, share.board, nil, user, transaction, at: now)
     }
 
-    /// Ends every share and invitation of a board that its owner has no more.
+    /// Ends every share and invitation of a board that loses its owner.
     func endShares(
         of board: InstallationID, actor: String, _ transaction: any AuthorityTransaction,
         at now: Timestamp
@@ -83,8 +84,11 @@ extension Authority {
         for share in try transaction.shares(of: board) {
             try end(share, actor: actor, transaction, at: now)
         }
-        for invitation in try transaction.invitations(to: board) {
-            _ = try transaction.deleteInvitation(invitation.id)
+        for invitation in try transaction.invitations(to: board)
+        where try transaction.deleteInvitation(invitation.id) {
+            try audit(
+                "share.removed", actor, board, nil, "\(invitation.id): an invitation", transaction,
+                at: now)
         }
     }
 
@@ -120,10 +124,11 @@ extension Authority {
 extension Act {
     /// The boards that others share with the caller, at most `ShareLimit.ofUser`.
     func sharedBoards() throws(AuthorityError) -> [PermittedBoard] {
+        guard !rights.isRestricted else { return [] }
         var boards: [PermittedBoard] = []
         for share in try transaction.shares(with: user.objectID) {
             guard let record = try transaction.board(share.board),
-                let right = try right(to: record), right.share != nil
+                let right = try right(to: record, with: share), right.share != nil
             else { continue }
             boards.append(PermittedBoard(record: record, right: right))
         }

@@ -39,11 +39,13 @@ struct QueryAnswers: Sendable {
         guard !query.includes.isEmpty else { return shown }
         var values = shown.map(JSONValue.object)
         var included = IncludedObjects()
+        var shares: [ShareRecord]?
         for path in query.includes {
             let new = try included.new(in: values, at: path)
             for (className, pointers) in Dictionary(grouping: new, by: \.className) {
                 let ids = pointers.map(\.id)
-                included.add(try await read(className, ids, call, caller), of: className)
+                included.add(
+                    try await read(className, ids, call, caller, &shares), of: className)
             }
             for index in values.indices {
                 values[index] = try included.put(into: values[index], at: path[...])
@@ -54,7 +56,8 @@ struct QueryAnswers: Sendable {
 
     /// The objects with these ids that the caller may read.
     private func read(
-        _ className: String, _ ids: [String], _ call: Call, _ caller: Caller?
+        _ className: String, _ ids: [String], _ call: Call, _ caller: Caller?,
+        _ shares: inout [ShareRecord]?
     ) async throws(AuthorityError) -> [String: [String: JSONValue]] {
         switch className {
         case "_User", "_Session", "_Installation":
@@ -68,7 +71,7 @@ struct QueryAnswers: Sendable {
             return Dictionary(
                 found.map { ($0.objectID.description, $0.parseForm) },
                 uniquingKeysWith: { first, _ in first })
-        default: return try await objects(className, ids, caller)
+        default: return try await objects(className, ids, caller, &shares)
         }
     }
 
@@ -110,19 +113,17 @@ struct QueryAnswers: Sendable {
 
     /// Objects that boards of the caller wrote, and those that are shared with the caller.
     private func objects(
-        _ className: String, _ ids: [String], _ caller: Caller?
+        _ className: String, _ ids: [String], _ caller: Caller?, _ shares: inout [ShareRecord]?
     ) async throws(AuthorityError) -> [String: [String: JSONValue]] {
         guard let caller, let data, let name = ClassName(className), !name.isReserved else {
             return [:]
         }
         let owner = caller.user.objectID
-        var query = ObjectQuery(owner: owner, className: name)
-        query.ids = Set(ids.compactMap { RecordID($0) })
-        query.limit = ids.count
         let readable = ReadableObjects(frontend: frontend, data: data)
-        let page = try await readable.page(query, by: caller)
-        guard !page.isPartial else { throw IncludedObjects.tooMuch }
-        let forms = page.objects.map { ($0.id.description, $0.parseForm(of: owner)) }
+        let found = try await readable.objects(
+            Set(ids.compactMap { RecordID($0) }), of: name, by: caller, &shares)
+        guard let found else { throw IncludedObjects.tooMuch }
+        let forms = found.map { ($0.id.description, $0.parseForm(of: owner)) }
         return Dictionary(forms, uniquingKeysWith: { first, _ in first })
     }
 }

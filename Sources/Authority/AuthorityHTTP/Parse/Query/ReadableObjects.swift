@@ -13,7 +13,7 @@ struct ReadableObjects: Sendable {
 
     /// The objects that `search` finds, in its order. The owner in it is the caller.
     func page(_ search: ObjectQuery, by caller: Caller) async throws(AuthorityError) -> ObjectPage {
-        let shared = try await sources(of: search, caller)
+        let shared = sources(of: search, try await frontend.sharedBoards(by: caller))
         guard !shared.isEmpty else { return try await data.objects(search) }
         // Each source gives the first objects as if it were alone; the page is cut of all of them.
         let most = search.skip + search.limit
@@ -36,17 +36,39 @@ struct ReadableObjects: Sendable {
     func object(
         _ id: RecordID, of className: ClassName, by caller: Caller
     ) async throws(AuthorityError) -> DataObject? {
-        var search = ObjectQuery(owner: caller.user.objectID, className: className)
-        search.ids = [id]
-        return try await page(search, by: caller).objects.first
+        var shares: [ShareRecord]?
+        return try await objects([id], of: className, by: caller, &shares)?.first
     }
 
-    private func sources(
-        of search: ObjectQuery, _ caller: Caller
-    ) async throws(AuthorityError) -> [ObjectQuery] {
-        guard !caller.session.restricted else { return [] }
+    /// At most one object for each id: apps choose ids, so that several owners may have the same.
+    /// The caller's own comes first. `shares` are those of the caller, if they are known already.
+    /// Nil: the read was too large.
+    func objects(
+        _ ids: Set<RecordID>, of className: ClassName, by caller: Caller,
+        _ shares: inout [ShareRecord]?
+    ) async throws(AuthorityError) -> [DataObject]? {
+        var search = ObjectQuery(owner: caller.user.objectID, className: className)
+        (search.ids, search.limit) = (ids, ids.count)
+        let own = try await data.objects(search)
+        guard !own.isPartial else { return nil }
+        var (objects, missing) = (own.objects, ids.subtracting(own.objects.map(\.id)))
+        guard !missing.isEmpty else { return objects }
+        let known = if let shares { shares } else { try await frontend.sharedBoards(by: caller) }
+        shares = known
+        for var source in sources(of: search, known) {
+            guard !missing.isEmpty else { break }
+            (source.ids, source.limit) = (missing, missing.count)
+            let page = try await data.objects(source)
+            guard !page.isPartial else { return nil }
+            objects += page.objects
+            missing.subtract(page.objects.map(\.id))
+        }
+        return objects
+    }
+
+    private func sources(of search: ObjectQuery, _ shares: [ShareRecord]) -> [ObjectQuery] {
         var sources: [ObjectQuery] = []
-        for share in try await frontend.sharedBoards(by: caller)
+        for share in shares
         where share.terms.shows(search.className) && search.board ?? share.board == share.board {
             var source = search.from(share.owner)
             source.board = share.board

@@ -64,9 +64,10 @@ struct BoardListRoute: Sendable {
 
     private func content(of board: Board) async -> JSONValue {
         let id = board.installation
+        let shown = board.showsActivity ? live : nil
         return .object([
-            "minutes": live?.minutes(of: id).form ?? .null,
-            "arrival": live?.arrival(of: id)?.form ?? .null,
+            "minutes": shown?.minutes(of: id).form ?? .null,
+            "arrival": shown?.arrival(of: id)?.form ?? .null,
             "newest": .array(await newest(of: board).map { .object($0.form) }),
         ])
     }
@@ -76,7 +77,7 @@ struct BoardListRoute: Sendable {
         let id = board.installation
         if let data {
             do throws(AuthorityError) {
-                let limit = board.shared?.terms.classes == nil ? Self.newest : NewestValue.limit
+                let limit = board.showsActivity ? Self.newest : NewestValue.limit
                 let found = try await data.newest(
                     of: id, owner: board.owner.objectID, limit: limit)
                 return Array(found.shown(of: board).prefix(Self.newest))

@@ -67,10 +67,11 @@ struct ShareRoutes: Sendable {
     /// `{"secret"}`, in the body, so that it is in no log of a proxy.
     private func show(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
         let found = try await frontend.invitation(try use(of: call), by: caller)
-        return Answer([
+        return Answer(found.terms.form.merging([
             "name": .string(found.boardName), "by": .string(found.owner),
-            "right": .string(found.terms.right.rawValue),
-        ])
+            "present": found.present.map { .object($0.form) } ?? .null,
+            "expiresAt": .time(found.expiresAt),
+        ]) { $1 })
     }
 
     private func accept(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {

@@ -4,7 +4,10 @@ import Sessions
 
 extension Board {
     /// Whether the person who sees the board may see the readings of this class.
-    func shows(_ className: ClassName) -> Bool { shared?.terms.shows(className) ?? true }
+    func shows(_ className: ClassName) -> Bool { shownClasses?.contains(className) ?? true }
+
+    /// Whether the person may see how much it sends: see `BoardRight.showsActivity`.
+    var showsActivity: Bool { shownClasses == nil }
 }
 
 extension [NewestValue] {
@@ -15,9 +18,11 @@ extension [NewestValue] {
 extension BoardLive {
     /// The same with those values alone.
     func shown(of board: Board) -> Self {
-        BoardLive(
-            lastData: lastData, minutes: minutes, newest: newest.shown(of: board),
-            arrival: arrival)
+        let isAll = board.showsActivity
+        return BoardLive(
+            lastData: isAll ? lastData : nil,
+            minutes: isAll ? minutes : nil, newest: newest.shown(of: board),
+            arrival: isAll ? arrival : nil)
     }
 }
 
