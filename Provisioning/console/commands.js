@@ -93,7 +93,8 @@ function row(one) {
 /** What became of a command, in words or as the app answered. */
 function outcome(one) {
   if (one.state === "answered") return code(one, "answer") ?? t("commands.answered");
-  if (one.state === "expired") return t(one.delivered ? "commands.noAnswer" : "commands.away");
+  if (one.state === "expired")
+    return t(`commands.${one.uncertain ? "perhaps" : one.delivered ? "noAnswer" : "away"}`);
   const { error, code: number, rule, field: name } = one.error ?? {};
   return phrase("commands.why", { error, number: `${number}`,
     rule: [rule, name].filter(Boolean).join(", ") });

@@ -673,6 +673,7 @@ commands: {
   refused: "abgelehnt",
   expired: "abgelaufen",
   noAnswer: "Die App hatte ihn und gab keine Antwort.",
+  perhaps: "Vielleicht hatte die App ihn. Sie gab keine Antwort.",
   away: "Er hat die App nicht erreicht und wird es nicht mehr.",
   why: "{error} ({number}) {rule}",
 },

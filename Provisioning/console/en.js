@@ -663,6 +663,7 @@ commands: {
   refused: "refused",
   expired: "expired",
   noAnswer: "The app had it and gave no answer.",
+  perhaps: "The app may have had it, and gave no answer.",
   away: "It did not reach the app, and will not.",
   why: "{error} ({number}) {rule}",
 },

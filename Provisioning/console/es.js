@@ -673,6 +673,7 @@ commands: {
   refused: "rechazada",
   expired: "caducada",
   noAnswer: "La app la tenía y no respondió.",
+  perhaps: "Quizá la app la tuvo. No respondió.",
   away: "No llegó a la app, y ya no llegará.",
   why: "{error} ({number}) {rule}",
 },

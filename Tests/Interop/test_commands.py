@@ -78,6 +78,9 @@ def test_an_app_that_gives_no_answer(house, board, heater):  # noqa: F811
 
 def test_a_command_that_its_board_does_not_get_in_time(house, board, heater):  # noqa: F811
     board.cable.pull()
+    # To a board that counts as connected it would be sent, and nobody would know its outcome.
+    until(lambda: house.admin.http("GET", f"/postern/v1/boards/{board.iid}")[1]["status"]
+          == "down", "the board to be away", 60)
     done = send(house, board, {"celsius": 23}, "--deadline", "1s")
     assert done.returncode == 5, done.stderr
     board.cable.plug()

@@ -56,7 +56,9 @@ extension BoardMessage.Body {
     func mayBeRefused(at level: LoadLevel) -> Bool {
         switch self {
         case .authenticate, .list, .user, .unknown: level >= .heavy
-        case .refresh, .commandResult: level >= .severe
+        case .refresh: level >= .severe
+        // Only a final one has a reply.
+        case .commandResult(let result): level >= .severe && result.isFinal
         case .revoke, .sessionEnded, .sessionConfirmed, .provisionAccepted,
             .provisionRejected: false
         }

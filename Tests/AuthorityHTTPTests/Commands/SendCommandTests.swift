@@ -4,7 +4,8 @@ import Testing
 
 @Suite("postern send")
 struct SendCommandTests {
-    private static let sent = "! ✓ sealed and sent to greenhouse (\(StubFrontend.iid))"
+    private static let sent = "! ✓ sealed and sent to greenhouse (\(StubFrontend.iid)) "
+        + "as \(StubFrontend.commandID)"
 
     @Test("shows each step, and the answer as its result")
     func answered() async throws {
@@ -23,7 +24,7 @@ struct SendCommandTests {
                 "send greenhouse heater - --deadline 5m --json", input: " [1, 2]\n")
             #expect(json.hasSuffix(#"""
                 {"answer":{"ok":true},"delivered":true,"id":"\#(StubFrontend.commandID)",\#
-                "state":"answered"}
+                "state":"answered","uncertain":false}
                 ! ✓ answered
                 [0]
                 """#))
@@ -43,7 +44,7 @@ struct SendCommandTests {
                 rule policy.toml:app.heater, field celsius
                 [1]
                 """)
-            await frontend.endCommands(as: .expired, delivered: true)
+            await frontend.endCommands(as: .expired, delivery: .sure)
             #expect(await person.types("send greenhouse heater 1") == """
                 \(Self.sent)
                 ! ✓ delivered to heater
@@ -51,10 +52,18 @@ struct SendCommandTests {
                 ! postern: app: heater got the command and gave no answer in 1 min
                 [1]
                 """)
+            await frontend.endCommands(as: .expired, delivery: .uncertain)
+            #expect(await person.types("send greenhouse heater 1") == """
+                \(Self.sent)
+                ! ✗ perhaps delivered to heater
+                ! ✗ no answer
+                ! postern: app: heater may have got the command and gave no answer in 1 min
+                [1]
+                """)
             await frontend.endCommands(as: .expired)
             let away = await person.types("send greenhouse heater 1 --json")
             #expect(away.contains(#""delivered":false,"id":"#))
-            #expect(away.contains(#""state":"expired"}"#))
+            #expect(away.contains(#""state":"expired","uncertain":false}"#))
             #expect(away.contains("! postern: board: heater did not get the command in 1 min"))
             #expect(away.hasSuffix("[5]"))
         }

@@ -51,7 +51,7 @@ extension StubFrontend {
                 refusal: Refusal(.validation, "the number must be at most 30"),
                 rule: "policy.toml:app.heater", field: "celsius")
         case .delivered: record.delivery = .uncertain
-        case .waiting, .expired: record.delivery = isCommandDelivered ? .sure : .none
+        case .waiting, .expired: record.delivery = commandDelivery
         }
         return SentCommand(record: record, username: "alice")
     }

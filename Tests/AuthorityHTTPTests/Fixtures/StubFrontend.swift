@@ -71,10 +71,12 @@ actor StubFrontend: AuthorityFrontend {
 
     /// What becomes of every command.
     var commandState = CommandRecord.State.answered
-    var isCommandDelivered = false
+    var commandDelivery = CommandRecord.Delivery.none
 
-    func endCommands(as state: CommandRecord.State, delivered: Bool = false) {
-        (commandState, isCommandDelivered) = (state, delivered)
+    func endCommands(
+        as state: CommandRecord.State, delivery: CommandRecord.Delivery = .none
+    ) {
+        (commandState, commandDelivery) = (state, delivery)
     }
 
     private var spent: [NamedRequest] = []

@@ -8,6 +8,7 @@ extension MemoryTransaction {
     func openCommands(of board: InstallationID) -> [CommandRecord] { [] }
     func openCommands(by user: UserID) -> [CommandRecord] { [] }
     func dueCommands(at now: Timestamp, limit: Int) -> [CommandRecord] { [] }
+    func commandCount(of board: InstallationID, deadlineAfter time: Timestamp) -> Int { 0 }
     func commandTime(
         of board: InstallationID, skipping skipped: Int, since: Timestamp
     ) -> Timestamp? { nil }

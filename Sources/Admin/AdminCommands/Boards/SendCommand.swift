@@ -9,8 +9,11 @@ struct SendCommand: Verb {
         discussion: """
             The command is sealed to the board. The board's own policy decides whether it takes \
             it: policy.toml needs `commands = true` below [app.APP]. The app gets it at most \
-            once, and never after the deadline. Exit status: 0 answered, 1 refused or no answer \
-            by the deadline, 5 the app did not get it.
+            once, and never after the deadline. Exit status: 0 answered; 1 refused, no answer \
+            by the deadline, or the outcome is not known; 5 the app did not get it.
+
+            Other users of this machine can see arguments: a secret belongs on standard input. \
+            Write `--` before a negative number.
             """)
 
     @OptionGroup var place: Place
@@ -38,7 +41,7 @@ struct SendCommand: Verb {
             "app": .string(app), "command": content,
             "deadlineSeconds": .integer(deadline.seconds),
         ]))
-        surroundings.step(true, "sealed and sent to \(board)")
+        surroundings.step(true, "sealed and sent to \(board) as \(sent.id)")
         let last = try await follow(sent, at: path, client, surroundings)
         if place.json { surroundings.emit(last.json) }
         switch last.state {
@@ -70,8 +73,8 @@ struct SendCommand: Verb {
         }
     }
 
-    /// Asks every half second until the command has ended. Asks on while the authority cannot be
-    /// reached. The authority waits a little after the deadline, so this waits longer.
+    /// Asks every half second until the command has ended. Asks on while the authority does not
+    /// answer. It waits a little after the deadline, so this waits longer.
     private func follow(
         _ sent: CommandRow, at path: String, _ client: AuthorityClient,
         _ surroundings: CommandEnvironment
@@ -79,20 +82,27 @@ struct SendCommand: Verb {
         let end = SystemClock.monotonic + deadline.duration + .seconds(15)
         var last = sent
         var isShown = false
+        var trouble: CommandFailure?
         while last.isOpen, SystemClock.monotonic < end, !Task.isCancelled {
             await surroundings.pause(.milliseconds(500))
             do throws(CommandFailure) {
                 last = try CommandRow(answer: try await client.own(.get, "\(path)/\(sent.id)"))
+                trouble = nil
             } catch {
-                guard case .offline = error else { throw error }
+                guard error.mayPass else { throw error }
+                trouble = error
+                await surroundings.pause(.seconds(2))
             }
             if last.isDelivered, !isShown {
                 isShown = true
-                let doubt = last.isUncertain ? "; the board restarted meanwhile" : ""
-                surroundings.step(!last.isUncertain, "delivered to \(app)\(doubt)")
+                let word = last.isUncertain ? "perhaps delivered" : "delivered"
+                surroundings.step(!last.isUncertain, "\(word) to \(app)")
             }
         }
-        return last
+        guard last.isOpen else { return last }
+        let reason = trouble?.sentence ?? "it has not ended"
+        throw .failed(
+            layer: "authority", text: "the outcome of command \(sent.id) is not known: \(reason)")
     }
 
     private func late(
@@ -106,7 +116,20 @@ struct SendCommand: Verb {
                     + "it later; see whether the board is online and the app runs")
         }
         surroundings.step(false, "no answer")
-        return .failed(layer: "app", text: "\(app) got the command and gave no answer in \(span)")
+        let got = last.isUncertain ? "may have got" : "got"
+        return .failed(
+            layer: "app", text: "\(app) \(got) the command and gave no answer in \(span)")
+    }
+}
+
+extension CommandFailure {
+    /// Whether the same question may be answered later.
+    fileprivate var mayPass: Bool {
+        switch self {
+        case .offline, .failed: true
+        case .refused(let refusal): refusal.is(.rateLimit)
+        default: false
+        }
     }
 }
 
@@ -147,7 +170,7 @@ struct CommandRow: Sendable {
     var json: JSONValue {
         var members: [String: JSONValue] = [
             "id": .string(id.description), "state": .string(state.rawValue),
-            "delivered": .bool(isDelivered),
+            "delivered": .bool(isDelivered), "uncertain": .bool(isUncertain),
         ]
         members["answer"] = answer
         members["error"] = error.map { .object($0.members) }

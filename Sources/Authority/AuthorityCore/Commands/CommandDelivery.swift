@@ -14,19 +14,37 @@ package struct OutgoingCommand: Sendable {
 /// A restored store may hold old commands. Those whose deadline has passed expire. The board finds
 /// any other by its id, and does not give it to the app again.
 extension Authority {
-    /// The commands to send to a board now, sealed, each under its own id.
+    /// The commands to send to a board now, sealed, each under its own id. They are noted as sent
+    /// before they go, so that none ever counts as unsent by mistake.
     ///
     /// A board whose status is not `up` gets them if it used its session since the last sending.
     package func commandsToSend(
         to board: InstallationID
     ) async throws(AuthorityError) -> [OutgoingCommand] {
         let now = clock()
-        return try await store.read { transaction throws(AuthorityError) in
+        let found = try await sealedCommands(to: board, at: now)
+        let ids = Set(found.filter(\.isFirst).map(\.command.id))
+        if !ids.isEmpty {
+            try await store.transact { transaction throws(AuthorityError) in
+                for var command in try transaction.openCommands(of: board)
+                where ids.contains(command.id) {
+                    command.sentAt = now
+                    try transaction.update(command)
+                }
+            }
+        }
+        return found.map(\.command)
+    }
+
+    private func sealedCommands(
+        to board: InstallationID, at now: Timestamp
+    ) async throws(AuthorityError) -> [(command: OutgoingCommand, isFirst: Bool)] {
+        try await store.read { transaction throws(AuthorityError) in
             guard let session = try transaction.activeSession(on: board),
                 session.isLive(at: now, under: rules.lifetimes), let key = session.deviceKey
             else { return [] }
             let isUp = try transaction.status(of: board)?.up == true
-            var found: [OutgoingCommand] = []
+            var found: [(command: OutgoingCommand, isFirst: Bool)] = []
             for command in try transaction.openCommands(of: board)
             where command.session == session.id && command.maySend(at: now) {
                 guard isUp || session.lastSeen > command.sentAt ?? command.createdAt,
@@ -37,11 +55,12 @@ extension Authority {
                     deadline: command.deadline, content: try Self.content(text))
                 let message = AuthorityMessage(
                     id: command.id, issuedAt: now, body: .command(body))
-                found.append(OutgoingCommand(
+                let outgoing = OutgoingCommand(
                     id: command.id, payload: try cryptography.seal(
                         message.plaintext, to: RecipientKey(board: board, key: key),
                         from: keys.seal, topic: inbox(of: board)),
-                    until: command.deadline))
+                    until: command.deadline)
+                found.append((outgoing, isFirst: command.sentAt == nil))
             }
             return found
         }
@@ -76,17 +95,20 @@ extension Authority {
         }
     }
 
-    /// A board has connected: what was sent before may be lost.
+    /// A board has connected or given a sign of life: what was sent before may be lost. What was
+    /// sent less than 10 s ago waits until then.
     func sendAgain(
         to board: InstallationID, _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) {
         let waiting = try transaction.openCommands(of: board).filter { $0.state == .waiting }
         guard !waiting.isEmpty else { return }
-        for var command in waiting {
-            (command.sends, command.sentAt) = (0, nil)
+        for var command in waiting where command.sends > 0 {
+            command.startAnew(at: now)
             try transaction.update(command)
         }
-        try transaction.add(.commands(board))
+        if waiting.contains(where: { now < $0.deadline }) {
+            try addSending(to: board, transaction)
+        }
     }
 
     /// Sends the due commands again and ends those whose deadline has passed, at most 200. Costs
@@ -100,7 +122,7 @@ extension Authority {
         try await transactAndTell { transaction throws(AuthorityError) in
             for var command in try transaction.dueCommands(at: now, limit: 200) {
                 if now >= command.end {
-                    (command.state, command.isOwnEnd, command.dueAt) = (.expired, true, nil)
+                    command.endUnheard()
                     try note("command.expired", command, actor: "authority", "", transaction, now)
                 } else if command.state == .waiting {
                     command.dueAt = min(now + CommandLimits.pause(after: 1), command.end)

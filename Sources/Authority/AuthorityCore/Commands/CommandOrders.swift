@@ -136,7 +136,8 @@ extension Act {
         guard rules?.takesCommands(for: app) != false else {
             throw .refuse(
                 .forbidden, "the board's policy takes no commands for \(app): write commands = true"
-                    + " below [app.\(app)] in policy.toml on the board")
+                    + " below [app.\(app)] in policy.toml on the board; the authority learns of"
+                    + " it at the board's next heartbeat")
         }
         return session
     }
@@ -146,6 +147,12 @@ extension Act {
         guard open.count < CommandLimits.waitingLimit else {
             throw .refuse(
                 .quota, "\(open.count) commands of this board wait: wait until one has ended")
+        }
+        let ahead = try transaction.commandCount(of: board, deadlineAfter: now)
+        guard ahead < CommandLimits.aheadLimit else {
+            throw .refuse(
+                .quota, "\(ahead) commands of this board have deadlines to come, and it keeps"
+                    + " their ids until then: wait, or use shorter deadlines")
         }
         let rate = authority.rules.commandRate
         let window = rate.unit.length

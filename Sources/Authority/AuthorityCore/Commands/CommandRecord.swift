@@ -17,7 +17,8 @@ package struct CommandRecord: Equatable, Sendable {
 
     package enum Delivery: String, Sendable {
         case none
-        /// The board restarted while it gave the command to the app.
+        /// The app may have it: the board or its bus ended during the handover, or the command
+        /// was sent and nobody knows what became of it.
         case uncertain
         case sure
     }
@@ -39,8 +40,9 @@ package struct CommandRecord: Equatable, Sendable {
     package var refusal: CommandRefusal?
     /// Whether the authority ended it as expired: the board may still say how it went.
     package var isOwnEnd = false
-    /// How often it was sent on the board's present connection.
+    /// How often it was sent since the board's last sign of life.
     package var sends = 0
+    /// Nil: it was never sent, so no app has it.
     package var sentAt: Timestamp?
     /// When it is sent again or expires. Nil: it has ended.
     package var dueAt: Timestamp?
@@ -106,6 +108,8 @@ package struct CommandRefusal: Equatable, Sendable {
 package enum CommandLimits {
     /// The most commands of one board that have not ended.
     package static let waitingLimit = 16
+    /// The most commands of one board whose deadlines have not passed: the board keeps 64 ids.
+    package static let aheadLimit = 60
     /// How many of a board's newest commands keep their text and answer.
     package static let textsOfBoard = 100
     /// How many commands a list shows.
@@ -114,8 +118,6 @@ package enum CommandLimits {
     static let memory = Duration.seconds(86_400)
     /// The board speaks first: the authority waits so long after the deadline.
     static let grace = Duration.seconds(2)
-    /// How long after the deadline the board's word replaces the authority's own.
-    static let lateness = Duration.seconds(60)
     /// The time between two looks at a command whose board is away.
     static let awayPause = Duration.seconds(60)
 
@@ -132,7 +134,23 @@ extension CommandRecord {
     /// Whether a sending is due. An earlier one may have been lost.
     func maySend(at now: Timestamp) -> Bool {
         guard state == .waiting, now < deadline else { return false }
-        return sentAt.map { now >= $0 + CommandLimits.pause(after: sends) } ?? true
+        guard sends > 0, let sentAt else { return true }
+        return now >= sentAt + CommandLimits.pause(after: sends)
+    }
+
+    /// Sends it at once, or 10 s after the last sending.
+    mutating func startAnew(at now: Timestamp) {
+        guard let sentAt, now < sentAt + CommandLimits.pause(after: 1) else {
+            return sends = 0
+        }
+        sends = 1
+        dueAt = min(sentAt + CommandLimits.pause(after: 1), end)
+    }
+
+    /// The authority ends it without a word of the board.
+    mutating func endUnheard() {
+        if delivery == .none, sentAt != nil { delivery = .uncertain }
+        (state, isOwnEnd, dueAt) = (.expired, true, nil)
     }
 
     mutating func noteSent(at now: Timestamp) {
@@ -152,13 +170,17 @@ package protocol CommandTable {
     func openCommands(by user: UserID) throws(AuthorityError) -> [CommandRecord]
     /// Those to send again or to end, at most `limit`.
     func dueCommands(at now: Timestamp, limit: Int) throws(AuthorityError) -> [CommandRecord]
+    /// How many commands of a board have a later deadline, whatever became of them.
+    func commandCount(
+        of board: InstallationID, deadlineAfter time: Timestamp
+    ) throws(AuthorityError) -> Int
     /// When the command was made that is followed by `skipped` newer ones of its board. Nil if it
     /// was made before `since`, or if there are no more than `skipped`.
     func commandTime(
         of board: InstallationID, skipping skipped: Int, since: Timestamp
     ) throws(AuthorityError) -> Timestamp?
-    /// Inserts a command. Deletes text and answer of ended ones of its board, but not of the
-    /// newest `CommandLimits.textsOfBoard`.
+    /// Inserts a command. Deletes text, answer and refusal of ended ones of its board, but not of
+    /// the newest `CommandLimits.textsOfBoard`.
     func insert(_ command: CommandRecord) throws(AuthorityError)
     /// Writes what can change.
     func update(_ command: CommandRecord) throws(AuthorityError)

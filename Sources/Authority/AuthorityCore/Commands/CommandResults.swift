@@ -21,22 +21,22 @@ extension BoardRequest {
     }
 
     /// A final state stays, except the authority's own word that a command expired: the board's
-    /// may be late.
+    /// may be late. A command whose text is deleted keeps no answer.
     private func take(
         _ result: CommandResult, of command: inout CommandRecord
     ) throws(AuthorityError) {
-        let isLate = command.isOwnEnd && now <= command.deadline + CommandLimits.lateness
+        let isLate = command.isOwnEnd
         guard command.isOpen || isLate else { return }
         switch result.state {
         case .delivered(let isUncertain):
-            guard command.state == .waiting || isLate, command.delivery == .none else { return }
+            guard command.state == .waiting || isLate, command.delivery != .sure else { return }
             command.delivery = isUncertain ? .uncertain : .sure
             if !isLate { (command.state, command.dueAt) = (.delivered, command.end) }
             try transaction.update(command)
             return try transaction.touch(sender.board)
         case .answered(let answer):
             (command.state, command.delivery) = (.answered, .sure)
-            command.answer = answer.text
+            command.answer = command.text == nil ? nil : answer.text
         case .refused(let refusal, let rule, let field):
             (command.state, command.delivery) = (.refused, .none)
             command.refusal = CommandRefusal(refusal: refusal, rule: rule, field: field)
@@ -45,7 +45,7 @@ extension BoardRequest {
             if !isDelivered {
                 command.delivery = .none
             } else if command.delivery == .none {
-                command.delivery = .sure
+                command.delivery = .uncertain
             }
         }
         (command.isOwnEnd, command.dueAt) = (false, nil)
@@ -81,15 +81,21 @@ extension Authority {
         }
     }
 
+    /// `refused` says that no app has it. What was sent expires.
     private func refuse(
         _ found: CommandRecord, _ refusal: Refusal, actor: String,
         _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) {
         var command = found
-        (command.state, command.dueAt) = (.refused, nil)
-        command.refusal = CommandRefusal(refusal: refusal)
+        if command.sentAt == nil, command.delivery == .none {
+            (command.state, command.dueAt) = (.refused, nil)
+            command.refusal = CommandRefusal(refusal: refusal)
+        } else {
+            command.endUnheard()
+        }
         try transaction.update(command)
         try note(
-            "command.refused", command, actor: actor, ", \(refusal.code)", transaction, now)
+            "command.\(command.state.rawValue)", command, actor: actor, ", \(refusal.code)",
+            transaction, now)
     }
 }

@@ -45,7 +45,7 @@ package struct BoardCommand: Equatable, Sendable {
 /// Source: the wire contract, Commands.
 package struct CommandResult: Equatable, Sendable {
     package enum State: Equatable, Sendable {
-        /// The board's bus has it. `isUncertain`: the agent restarted while it published it.
+        /// The board's bus has it. `isUncertain`: the agent or the bus ended meanwhile.
         case delivered(isUncertain: Bool)
         /// The app's answer.
         case answered(JSONValue)

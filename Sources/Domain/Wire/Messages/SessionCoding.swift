@@ -75,11 +75,11 @@ extension JSONObject {
 
 extension Refusal {
     /// Reads `{"code", "error"}`, and `retryAfter` if it is 1 to 3600 s. Removes control characters
-    /// from the text.
+    /// from the text, and cuts it at 500 bytes.
     package init(json: JSONObject) throws(WireError) {
         guard let code = Int(exactly: try json.integer("code")) else { throw .mistyped("code") }
         let text = try json.string("error").withoutControlCharacters
-        self.init(code: code, text: String(text.prefix(500)))
+        self.init(code: code, text: text.cut(to: 500))
         let seconds = json.members["retryAfter"]?.asInteger ?? 0
         if (1...3600).contains(seconds) { retryAfter = .seconds(seconds) }
     }

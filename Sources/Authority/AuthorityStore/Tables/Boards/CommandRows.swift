@@ -46,6 +46,16 @@ extension StoreTransaction {
                 [now.milliseconds, limit]), readCommand)
     }
 
+    func commandCount(
+        of board: InstallationID, deadlineAfter time: Timestamp
+    ) throws(AuthorityError) -> Int {
+        try row(
+            """
+            SELECT count(*) AS count FROM commands WHERE installation_id = ? AND deadline > ?
+            """, [board.description, time.milliseconds]
+        ).map { row throws(AuthorityError) in try row.value("count") } ?? 0
+    }
+
     func commandTime(
         of board: InstallationID, skipping skipped: Int, since: Timestamp
     ) throws(AuthorityError) -> Timestamp? {
@@ -71,7 +81,7 @@ extension StoreTransaction {
              command.createdAt.milliseconds, command.deadline.milliseconds] + changing(command))
         try run(
             """
-            UPDATE commands SET text = NULL, answer = NULL
+            UPDATE commands SET text = NULL, answer = NULL, refusal = NULL
             WHERE installation_id = ?1 AND text IS NOT NULL AND NOT \(Self.isOpen)
                 AND number <= (
                     SELECT number FROM commands WHERE installation_id = ?1
