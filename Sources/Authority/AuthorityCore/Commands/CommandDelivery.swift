@@ -95,8 +95,8 @@ extension Authority {
         }
     }
 
-    /// A board has connected or given a sign of life: what was sent before may be lost. What was
-    /// sent less than 10 s ago waits until then.
+    /// A board has connected: what was sent before may be lost. What was sent less than 10 s ago
+    /// waits until then.
     func sendAgain(
         to board: InstallationID, _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) {
@@ -107,7 +107,8 @@ extension Authority {
             try transaction.update(command)
         }
         if waiting.contains(where: { now < $0.deadline }) {
-            try addSending(to: board, transaction)
+            // A job that runs may have looked before.
+            try addSending(to: board, transaction, limit: 2)
         }
     }
 
@@ -137,10 +138,10 @@ extension Authority {
 
     /// While the broker is away, one job is enough.
     private func addSending(
-        to board: InstallationID, _ transaction: any AuthorityTransaction
+        to board: InstallationID, _ transaction: any AuthorityTransaction, limit: Int = 1
     ) throws(AuthorityError) {
         let job = BrokerJob.commands(board)
-        let isThere = try transaction.jobs(in: job.line).contains { $0.job == job }
-        if !isThere { try transaction.add(job) }
+        let there = try transaction.jobs(in: job.line).filter { $0.job == job }
+        if there.count < limit { try transaction.add(job) }
     }
 }

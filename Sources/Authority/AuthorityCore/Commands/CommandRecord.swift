@@ -40,7 +40,7 @@ package struct CommandRecord: Equatable, Sendable {
     package var refusal: CommandRefusal?
     /// Whether the authority ended it as expired: the board may still say how it went.
     package var isOwnEnd = false
-    /// How often it was sent since the board's last sign of life.
+    /// How often it was sent on the board's present connection.
     package var sends = 0
     /// Nil: it was never sent, so no app has it.
     package var sentAt: Timestamp?
