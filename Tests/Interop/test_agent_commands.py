@@ -21,6 +21,7 @@ command_fields = { celsius = "number(5..30)" }
 command_rate = "1000/s"
 [app.lamp]
 commands = true
+command_rate = "1/h"
 [app.door]
 max_bytes = 100
 """
@@ -202,14 +203,15 @@ def test_without_a_policy_file_there_are_no_commands(bench, heater):
     assert app.got == []
 
 
-def test_more_than_the_rate_is_refused(ruled, heater):
+def test_more_than_the_rate_before_the_deadline_is_refused(ruled, heater):
     board, app = ruled.live(), heater(ruled, "lamp")
     commands = [ruled.authority.command(board, "lamp", n) for n in range(5)]
     results = [ruled.authority.wait_result(command) for command in commands]
     assert results[0]["state"] == "answered"
     refused = [r["error"] for r in results if r["state"] == "refused"]
-    assert refused and {(e["code"], e["rule"]) for e in refused} == {(155, "policy.toml:app.lamp")}
-    assert len(app.got) == 5 - len(refused)
+    assert len(refused) == 4
+    assert {(e["code"], e["rule"]) for e in refused} == {(155, "policy.toml:app.lamp")}
+    assert len(app.got) == 1
 
 
 def test_a_broker_that_plays_a_command_again_changes_nothing(ruled, heater):

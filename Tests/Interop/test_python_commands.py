@@ -1,6 +1,8 @@
 """The Python library: an app that takes commands, on a shipped board and in memory."""
 
 import asyncio
+import collections
+import time
 
 import postern
 import postern.aio
@@ -101,11 +103,16 @@ def test_a_repeated_or_late_message_is_not_handled():
 
     from postern._command import Commander
 
-    handled, answers = [], []
-    commander = Commander(lambda c: handled.append(c), lambda c, a: answers.append((c, a)), "x")
+    handled, answers, seen = [], [], collections.deque()
 
-    def message(number, content, expiry=60):
-        body = f'{{"id":"00000000-0000-4000-8000-{number:012}","command":{content}}}'
+    def make():
+        return Commander(handled.append, lambda c, a: answers.append((c, a)), "x", seen)
+
+    commander = make()
+
+    def message(number, content, expiry=60, deadline=time.time() + 60):
+        body = (f'{{"id":"00000000-0000-4000-8000-{number:012}","command":{content},'
+                f'"deadline":{deadline}}}')
         return SimpleNamespace(payload=body.encode(), properties=SimpleNamespace(
             MessageExpiryInterval=expiry))
 
@@ -114,10 +121,19 @@ def test_a_repeated_or_late_message_is_not_handled():
     commander.take(message(2, 2, expiry=0))
     commander.take(SimpleNamespace(payload=b"{", properties=None))
     commander.take(SimpleNamespace(payload=b'{"id":"x","command":1}', properties=None))
-    commander.take(message(3, 3))
+    # MQTT 3.1.1 has no expiry.
+    commander.take(message(4, 4, expiry=None, deadline=time.time() - 1))
+    commander.take(message(5, 5, deadline="1" + 400 * "0"))
+    commander.take(message(3, 3, expiry=None))
     until(lambda: len(answers) == 2, "the answers", 60)
     assert handled == [1, 3] and answers[0][1] == b"null"
     commander.close()
+    another = make()
+    another.take(message(1, 1))
+    another.take(message(6, 6))
+    until(lambda: len(answers) == 3, "the answer of the new handler", 60)
+    assert handled == [1, 3, 6]
+    another.close()
 
 
 def test_no_secret_was_seen_anywhere(evidence, programs):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import json
 import logging
 import queue
@@ -14,19 +13,23 @@ from typing import Any, Callable, Deque, Optional, Tuple
 #: Gets what the person sent, and returns the answer: any JSON value.
 Handler = Callable[[Any], Any]
 #: So many ids are remembered, because MQTT may deliver a message twice.
-_SEEN = 256
+SEEN = 256
 #: So many commands wait for the handler; more are not taken.
 _WAITING = 64
 _LONGEST = 16 * 1024
+_LONGEST_WAIT = 86400.0
 _LOG = logging.getLogger("postern")
 
 
 class Commander:
     """Calls the handler with one command after the other, in a thread of its own."""
 
-    def __init__(self, handler: Handler, answer: Callable[[str, bytes], None], name: str):
+    def __init__(
+        self, handler: Handler, answer: Callable[[str, bytes], None], name: str,
+        seen: Deque[str],
+    ):
         self._handler, self._answer = handler, answer
-        self._seen: Deque[str] = collections.deque(maxlen=_SEEN)
+        self._seen = seen
         self._waiting: "queue.Queue[Optional[Tuple[str, float, Any]]]" = queue.Queue(_WAITING)
         threading.Thread(target=self._run, name=f"postern commands {name}", daemon=True).start()
 
@@ -35,12 +38,14 @@ class Commander:
         try:
             body = json.loads(message.payload)
             command, content = str(uuid.UUID(body["id"])), body["command"]
-        except (ValueError, KeyError, TypeError, AttributeError):
+            left = min(body["deadline"] - time.time(), _LONGEST_WAIT)
+        except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError):
             return
         if command in self._seen:
             return
+        # What the broker counts needs no clock. MQTT 3.1.1 does not have it.
         seconds = getattr(message.properties, "MessageExpiryInterval", None)
-        until = time.monotonic() + (86400.0 if seconds is None else seconds)
+        until = time.monotonic() + (left if seconds is None else seconds)
         try:
             self._waiting.put_nowait((command, until, content))
         except queue.Full:

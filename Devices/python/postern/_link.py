@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import collections
 import json
 import socket
 import threading
 import time
-from typing import Any, Callable, Dict, List, Mapping, Optional
+from typing import Any, Callable, Deque, Dict, List, Mapping, Optional
 
 import paho.mqtt.client as paho
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties as _Properties
 
-from ._command import Commander, Handler
+from ._command import SEEN, Commander, Handler
 from ._errors import Refused, SessionOver, Unavailable
 from ._login import Bus
 from ._request import AGAIN, Request
@@ -58,6 +59,7 @@ class Link:
         self._listeners: List[Callable[[Session], None]] = []
         self._session: Optional[Session] = None
         self._commander: Optional[Commander] = None
+        self._commands_seen: Deque[str] = collections.deque(maxlen=SEEN)
         self._is_connected = False
         self._problem = "it has not answered"
         self._is_closed = False
@@ -119,7 +121,8 @@ class Link:
     def command(self, handler: Handler) -> None:
         """Commands go to this handler, and no longer to an earlier one."""
         with self._changed:
-            before, self._commander = self._commander, Commander(handler, self._reply, self._name)
+            before, self._commander = self._commander, Commander(
+                handler, self._reply, self._name, self._commands_seen)
             is_connected = self._is_connected
         if before is not None:
             before.close()

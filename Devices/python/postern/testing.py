@@ -11,6 +11,7 @@ a broker is not needed. Rates are not counted.
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import subprocess
@@ -115,7 +116,7 @@ class Agent:
             raise Unavailable("no app of this name takes commands")
         command = str(uuid.uuid4())
         link.hear(f"postern/app/{app}/command", {
-            "id": command, "deadline": int(time.time() + timeout), "command": content})
+            "id": command, "deadline": math.ceil(time.time() + timeout), "command": content})
         with self._answered:
             if not self._answered.wait_for(lambda: command in self._answers, timeout):
                 raise Unavailable("the app has not answered")

@@ -111,7 +111,7 @@ package struct Agent: Sendable {
         case .started: start(at: instant)
         case .deadline: outbox.settle()
         case .busConnected(let resumed): busConnected(resumed: resumed, at: instant)
-        case .busLost: busLost(at: instant)
+        case .busLost: bus.lost()
         case .commandPublished(let id, let outcome):
             commandPublished(id, outcome, at: instant)
         case .bus(let messages), .strays(let messages): judge(messages, at: instant)

@@ -25,7 +25,8 @@ package enum AgentEvent: Sendable {
     case forwarded(Int64)
     /// The local broker's counters for its own queue. Nil: this counter has no new value.
     case busBroker(dropped: Int64?, stored: Int64?)
-    /// What became of one try to publish a command on the bus. Comes before `busLost`, or never.
+    /// What became of one try to publish a command on the bus. Each try has one, unless the
+    /// agent ends.
     case commandPublished(MessageID, CommandPublication)
     case control(ControlRequest, connection: Int)
     /// The rule files were read again without an error. These rules replace the old ones.
@@ -41,6 +42,8 @@ package enum CommandPublication: Sendable {
     case unheard
     /// It did not leave the agent.
     case unsent
+    /// It may have left. The connection ended before the broker said what became of it.
+    case lost
 }
 
 /// An event of the connection to the upstream broker.

@@ -55,9 +55,7 @@ package final class BoardStore {
         records.trust = try record(.trust, Trust.init(json:))
         records.session = try record(.session, HeldSession.init(json:))
         if let memory = try record(.memory, BoardMemory.init(json:)) { records.memory = memory }
-        if let commands = try record(.commands, TakenCommands.init(json:)) {
-            records.commands = commands
-        }
+        records.commands = commands(records.memory, report)
         records.lastSequence = queue.lastSequence
         records.isUnreadable = vault.content.isRebuilt
         if records.isUnreadable {
@@ -65,6 +63,17 @@ package final class BoardStore {
         }
         if records.trust == nil { records.queueUsers = try queue.users() }
         return records
+    }
+
+    /// A board whose commands are lost takes no new one for a day, but all else goes on.
+    private func commands(_ memory: BoardMemory, _ report: (String) -> Void) -> TakenCommands {
+        do throws(StoreError) {
+            return try record(.commands, TakenCommands.init(json:)) ?? TakenCommands()
+        } catch {
+            report("\(error): no command is taken for a day, unless this board is paired again")
+            let now = Timestamp(milliseconds: SystemClock.wallMilliseconds)
+            return TakenCommands(lostAt: max(now, memory.floor))
+        }
     }
 
     /// The limit for bytes and values of a record. The board has sealed its records itself.

@@ -99,12 +99,39 @@ struct CommandTests {
     func busLost() throws {
         var board = try CommandBench()
         let (first, second) = (try board.send(), MessageID.fresh())
-        try board.handle(.busLost)
+        try board.handle(.commandPublished(first, .lost))
         #expect(board.states == ["uncertain"])
+        try board.handle(.busLost)
         try board.send(second)
         #expect(board.handed.isEmpty && board.results.isEmpty)
         try board.handle(.busConnected(resumed: true))
         #expect(board.handed.map(\.id) == [second] && first != second)
+    }
+
+    @Test("that had not left when the bus was lost are sent later")
+    func unsent() throws {
+        var board = try CommandBench()
+        let id = try board.send()
+        try board.handle(.busLost)
+        #expect(board.results.isEmpty)
+        try board.handle(.commandPublished(id, .unsent))
+        try board.handle(.busConnected(resumed: true))
+        #expect(board.handed.map(\.id) == [id] && board.results.isEmpty)
+    }
+
+    @Test("need no disk for their delivery and their end")
+    func fullDisk() throws {
+        var board = try CommandBench()
+        let (first, second) = (try board.send(), try board.send())
+        let commits = board.bench.store.commits
+        try board.handle(.commandPublished(first, .taken))
+        try board.handle(.commandPublished(second, .lost))
+        try board.handle(.busLost)
+        try board.run(for: .seconds(60))
+        #expect(board.states == ["expired there", "expired there"])
+        #expect(board.bench.store.commits == commits)
+        try board.restart()
+        #expect(board.handed.isEmpty && board.states == ["expired there", "expired there"])
     }
 
     @Test("that nobody got are given back at a stop")
@@ -157,12 +184,12 @@ struct CommandTests {
         #expect(board.handed.map(\.id) == [id])
     }
 
-    @Test("with a deadline too far ahead are dropped and counted")
+    @Test("with a deadline too far ahead are left alone, too")
     func far() throws {
         var board = try CommandBench()
         try board.send(in: .seconds(86_400 + 302))
         #expect(board.results.isEmpty && board.handed.isEmpty)
-        #expect(board.bench.agent.health(up: true, at: board.bench.instant).dropped == 1)
+        #expect(board.bench.agent.health(up: true, at: board.bench.instant).dropped == 0)
         try board.send(in: .seconds(86_400 + 299))
         #expect(board.handed.count == 1)
     }
@@ -177,9 +204,13 @@ struct CommandTests {
         board.bench.wall = board.bench.wall + .seconds(-61)
         try board.handle(.inbox(payload))
         #expect(board.states == ["expired away"] && board.handed.isEmpty)
+        #expect(board.figures.commands.expired == 1)
         try board.restart()
         try board.handle(.inbox(payload))
         #expect(board.handed.isEmpty)
+        // Others are still taken.
+        try board.send(in: .seconds(30))
+        #expect(board.handed.count == 1)
     }
 
     @Test("whose id was forgotten stay expired when the clock is set back")
@@ -194,7 +225,10 @@ struct CommandTests {
         #expect(try board.kept == 1)
         board.bench.wall = board.bench.wall + .seconds(-700)
         try board.handle(.inbox(payload))
-        #expect(board.handed.isEmpty && board.states == ["expired away"])
+        #expect(board.handed.isEmpty && board.states == ["refused 142 builtin:command"])
+        #expect(board.effects.logs.contains { $0.contains("set back") })
+        try board.handle(.inbox(payload))
+        #expect(board.effects.logs.isEmpty)
     }
 
     @Test("beyond 64 wait until there is room")

@@ -55,6 +55,19 @@ struct VaultTests {
         #expect(try folder.open().load().commands.isEmpty)
     }
 
+    @Test("starts without the commands if they cannot be read, and takes none for a day")
+    func unreadableCommands() throws {
+        let folder = try StateFolder()
+        let store = try folder.open()
+        try store.commit([.memory(Sample.memory(4_000_000_000))])
+        try store.put(.commands, "no JSON")
+        var reports: [String] = []
+        let records = try folder.open().load { reports.append($0) }
+        #expect(records.commands.all.isEmpty)
+        #expect(records.commands.floor == Timestamp(seconds: 4_000_000_000 + 86_700))
+        #expect(reports.count == 1)
+    }
+
     @Test("overwrites a record")
     func overwrite() throws {
         let folder = try StateFolder()

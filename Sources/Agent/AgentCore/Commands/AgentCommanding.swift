@@ -3,9 +3,6 @@ package import Sessions
 import Wire
 
 extension Agent {
-    /// How far a deadline may be ahead: the longest wait, and how far clocks may differ.
-    private static let furthest = BoardCommand.longestWait + .seconds(300)
-
     /// Takes a command of the authority. Its id is durable before anything goes to the app.
     ///
     /// If a reason may pass, such as an unset clock, nothing is done: the authority sends the
@@ -13,7 +10,7 @@ extension Agent {
     /// Source: the wire contract, What the board does with a command.
     mutating func take(
         _ command: BoardCommand, _ id: MessageID, at instant: Instant
-    ) throws(InboxFault) {
+    ) {
         guard records.session?.session.objectID == command.session else {
             let refusal = Refusal(.invalidSession, "this board does not hold that session")
             return tellOnce(
@@ -24,39 +21,70 @@ extension Agent {
             return
         }
         let now = clock.now(at: instant)
-        guard command.deadline <= now + Self.furthest else {
-            throw InboxFault("a command whose deadline is too far ahead")
-        }
-        guard command.deadline > max(now, records.commands.floor) else {
-            return tellLate(command, id, at: instant)
+        guard command.deadline <= now + TakenCommands.furthest else { return }
+        guard command.deadline > now else { return takeLate(command, id, at: instant) }
+        guard command.deadline > records.commands.floor else {
+            return refuseForgotten(command, id, at: instant)
         }
         guard makeRoom(at: now) else { return }
-        var taken = TakenCommand(
-            id: id, session: command.session, app: AppName(command.app),
-            deadline: command.deadline)
-        if let rejection = rules.rejection(of: command, at: instant.monotonic) {
-            taken.result = .refused(by: rejection)
-            records.commands.add(taken)
-            commitCommands()
+        let rejection = rules.rejection(of: command, at: instant.monotonic)
+        // The rate lets it through before its deadline.
+        if let wait = rejection?.wait, now + wait < command.deadline { return }
+        keep(command, id, rejection.map { .refused(by: $0) })
+        if rejection != nil {
             tellFinal(id, at: instant)
         } else {
-            records.commands.add(taken)
-            commitCommands()
             commands.wait(id, command.content, at: instant.monotonic)
         }
     }
 
+    private mutating func keep(
+        _ command: BoardCommand, _ id: MessageID, _ result: CommandResult.State?
+    ) {
+        records.commands.add(TakenCommand(
+            id: id, session: command.session, app: AppName(command.app),
+            deadline: command.deadline, result: result))
+        commitCommands()
+    }
+
     /// A command that came after its deadline. It stays expired if the clock is set back.
-    private mutating func tellLate(
+    ///
+    /// Its id is kept rather than a higher floor: with a clock that is ahead, a floor would refuse
+    /// later commands once the clock is right.
+    private mutating func takeLate(
         _ command: BoardCommand, _ id: MessageID, at instant: Instant
     ) {
+        let result = CommandResult.State.expired(delivered: false)
         if command.deadline > records.commands.floor {
+            let isFull = records.commands.isFull
+            guard isFull, !makeRoom(at: clock.now(at: instant)) else {
+                keep(command, id, result)
+                return tellFinal(id, at: instant)
+            }
             records.commands.raiseFloor(to: command.deadline)
             commitCommands()
+            commands.count(result)
         }
-        commands.count(.expired(delivered: false))
-        tellOnce(.expired(delivered: false), of: id, command.session, at: instant)
+        tellOnce(result, of: id, command.session, at: instant)
     }
+
+    /// The deadline is to come, but the board forgot the ids of such commands.
+    private mutating func refuseForgotten(
+        _ command: BoardCommand, _ id: MessageID, at instant: Instant
+    ) {
+        if commands.isNews(floor: records.commands.floor) {
+            emit(.log(.warning, "commands with a deadline up to \(records.commands.floor) are "
+                + "refused: \(Self.forgotten)"))
+            // A memory that could not be read is readable again.
+            commitCommands()
+        }
+        let rejection = Rejection(
+            code: .validation, rule: .builtin(.command), reason: Self.forgotten)
+        tellOnce(.refused(by: rejection), of: id, command.session, at: instant)
+    }
+
+    private static let forgotten = "the board's clock was set back, or its memory of commands was "
+        + "lost, so it cannot tell whether it had this one"
 
     /// Sends the current result again. There is none while the command waits for a subscriber.
     private mutating func tellAgain(_ command: TakenCommand, at instant: Instant) {
@@ -120,6 +148,8 @@ extension Agent {
         sendDueResults(at: instant)
     }
 
+    /// This and `delivered` commit nothing, because the disk may be full. After a restart such a
+    /// command counts as delivered, and its deadline is known.
     private mutating func expireCommands(at instant: Instant) {
         guard !clock.isUnset(at: instant) else { return }
         let now = clock.now(at: instant)
@@ -130,7 +160,6 @@ extension Agent {
             commands.stopWaiting(command.id)
             records.commands.change(command.id) { $0.result = .expired(delivered: mayBeThere) }
         }
-        commitCommands()
         for command in late { tellFinal(command.id, at: instant) }
     }
 
@@ -157,29 +186,21 @@ extension Agent {
         switch outcome {
         case .taken:
             commands.stopWaiting(id)
-            delivered([id], isUncertain: false, at: instant)
+            delivered(id, isUncertain: false, at: instant)
+        case .lost:
+            commands.stopWaiting(id)
+            delivered(id, isUncertain: true, at: instant)
         case .unheard, .unsent: commands.failed(id, at: instant.monotonic)
         }
     }
 
-    /// Nobody knows whether the local broker has the commands that were on their way. They are
-    /// never sent again.
-    mutating func busLost(at instant: Instant) {
-        bus.lost()
-        delivered(commands.takeLost(), isUncertain: true, at: instant)
-    }
-
     private mutating func delivered(
-        _ ids: [MessageID], isUncertain: Bool, at instant: Instant
+        _ id: MessageID, isUncertain: Bool, at instant: Instant
     ) {
-        let found = ids.compactMap { records.commands.find($0) }.filter { $0.result == nil }
-        guard !found.isEmpty else { return }
+        guard let command = records.commands.find(id), command.result == nil else { return }
         let result = CommandResult.State.delivered(isUncertain: isUncertain)
-        for command in found {
-            records.commands.change(command.id) { $0.result = result }
-            commands.count(result)
-        }
-        commitCommands()
-        for command in found { tellOnce(result, of: command.id, command.session, at: instant) }
+        records.commands.change(id) { $0.result = result }
+        commands.count(result)
+        tellOnce(result, of: id, command.session, at: instant)
     }
 }

@@ -29,8 +29,16 @@ struct Commands: Sendable {
     /// The messages of final results that are sent once. A reply to them is no fault.
     private var once: [MessageID] = []
 
+    /// The floor that the log was last told of.
+    private var toldFloor: Timestamp?
+
     var waitingCount: Int { waiting.count }
     mutating func count(_ result: CommandResult.State) { counts.add(result) }
+
+    mutating func isNews(floor: Timestamp) -> Bool {
+        defer { toldFloor = floor }
+        return toldFloor != floor
+    }
 
     mutating func forgetAll() {
         waiting.removeAll()
@@ -81,12 +89,6 @@ extension Commands {
     }
 
     mutating func stopWaiting(_ id: MessageID) { waiting.removeAll { $0.id == id } }
-
-    /// Removes and returns those on their way, because their connection has ended.
-    mutating func takeLost() -> [MessageID] {
-        defer { waiting.removeAll { $0.nextTry == nil } }
-        return waiting.filter { $0.nextTry == nil }.map(\.id)
-    }
 }
 
 // The way of results to the authority.

@@ -53,6 +53,8 @@ package struct TakenCommands: Equatable, Sendable {
     static let answerLimit = 16
     /// How long an id is kept after its deadline.
     private static let margin = Duration.seconds(600)
+    /// How far a deadline may be ahead: the longest wait, and how far clocks may differ.
+    static let furthest = BoardCommand.longestWait + .seconds(300)
 
     package private(set) var all: [TakenCommand] = []
     /// The latest deadline of all ids that were forgotten. A command with this deadline or an
@@ -61,9 +63,14 @@ package struct TakenCommands: Equatable, Sendable {
 
     package init() {}
 
+    /// A memory that was lost at this time: any command until then may have been taken.
+    package init(lostAt time: Timestamp) { floor = time + Self.furthest }
+
     package var isEmpty: Bool { self == TakenCommands() }
 
     func find(_ id: MessageID) -> TakenCommand? { all.first { $0.id == id } }
+
+    var isFull: Bool { all.count >= Self.limit }
 
     mutating func change(_ id: MessageID, _ body: (inout TakenCommand) -> Void) {
         for index in all.indices where all[index].id == id { body(&all[index]) }

@@ -91,7 +91,7 @@ extension Agent {
         case .updated(let sequence, let session, let scope):
             try updated(session, scope, sequence, by: message, at: instant)
         case .command(let command):
-            try take(command, message.id, at: instant)
+            take(command, message.id, at: instant)
         case .provision, .unknown:
             throw InboxFault("a type that this version does not know")
         }

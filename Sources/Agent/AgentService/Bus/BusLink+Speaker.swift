@@ -22,8 +22,7 @@ extension BusLink {
         return packetID
     }
 
-    /// Publishes a command. An event says whether a subscriber got it, unless the connection ends
-    /// first.
+    /// Publishes a command. One event says whether a subscriber got it.
     mutating func publish(
         _ publication: BusPublication, command id: MessageID, at now: Duration,
         into events: inout [AgentEvent]
@@ -36,14 +35,17 @@ extension BusLink {
             events.append(.commandPublished(id, .unsent))
             return nil
         }
+        var outcome = CommandPublication.unsent
         do throws(MQTTError) {
             // mosquitto counts a subscription with No Local as a subscriber of this connection's
             // own messages. Without it the PUBACK says whether another client subscribes.
             _ = try speaker?.unsubscribe(BusTopic.strays)
+            outcome = .lost
             if let packetID = try speak(publication) { handOvers[packetID] = id }
             try subscribeStrays()
             return nil
         } catch {
+            if !handOvers.values.contains(id) { events.append(.commandPublished(id, outcome)) }
             return lost(error, at: now, into: &events)
         }
     }

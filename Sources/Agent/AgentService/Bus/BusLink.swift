@@ -343,13 +343,14 @@ extension BusLink {
     mutating func lost(
         _ error: MQTTError, at now: Duration, into events: inout [AgentEvent]
     ) -> String? {
+        for id in handOvers.values { events.append(.commandPublished(id, .lost)) }
+        handOvers.removeAll()
         // Redeliveries that came before a SUBACK are delivered once more.
         if reader != nil { events.append(.busLost) }
         speaker = nil
         reader = nil
         connectDeadline = nil
         answers = AnswerLimit()
-        handOvers.removeAll()
         isSubscribed = false
         defer { subscription = nil }
         if let since = subscribedAt, now - since >= Self.standing { retries.hasStood() }

@@ -69,6 +69,11 @@ package struct Rejection: Equatable, Sendable {
         return cause.text
     }
 
+    /// How long the rate's bucket stays empty. Nil: no rate refuses it.
+    package var wait: Duration? {
+        if case .rate(_, let wait) = cause { wait } else { nil }
+    }
+
     enum Cause: Equatable, Sendable {
         case protectedClass
         case reservedClass
