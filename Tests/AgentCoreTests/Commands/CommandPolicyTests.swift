@@ -53,7 +53,7 @@ struct CommandPolicyTests {
         } == (state.map { [$0] } ?? []))
     }
 
-    @Test("lets nothing beyond the rate in yet, which is one a second by default, beside the rate of writes")
+    @Test("nothing goes on beyond the rate, which is one a second by default beside that of writes")
     func rate() throws {
         var board = try CommandBench([
             "heater": AppLimit(rate: try Rate("1/h"), commands: CommandRules()),

@@ -127,7 +127,7 @@ struct CommandTests {
         try board.handle(.commandPublished(first, .taken))
         try board.handle(.commandPublished(second, .lost))
         try board.handle(.busLost)
-        try board.run(for: .seconds(60))
+        try board.run(for: .seconds(61))
         #expect(board.states == ["expired there", "expired there"])
         #expect(board.bench.store.commits == commits)
         try board.restart()
