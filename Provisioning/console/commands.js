@@ -25,7 +25,7 @@ export function commandPart(path) {
     h("summary", t("commands.title")), form, last);
   // An ended command stays as it is.
   const ended = new Map();
-  let sent = null;
+  let sent = null, loads = 0;
 
   node.addEventListener("toggle", load);
   form.addEventListener("submit", async event => {
@@ -58,9 +58,12 @@ export function commandPart(path) {
 
   async function load() {
     if (node.hidden || !node.open) return;
+    const turn = ++loads;
     try {
       const { commands } = await get(`${path}/commands`);
       const all = await Promise.all(commands.slice(0, shown).map(whole));
+      // A later read has begun, and knows more.
+      if (turn !== loads) return;
       renew(last, all.map(row));
       const own = all.find(one => one.id === sent && kinds[one.state]);
       if (!own) return;

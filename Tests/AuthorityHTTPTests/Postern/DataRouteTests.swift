@@ -100,7 +100,7 @@ struct DataRouteTests {
 
     @Test("refuses what is malformed", arguments: [
         "class=a/b", "since=-1", "since=x", "until=99999999999999999999", "after=", "after=5",
-        "after=5-", "after=-5-1", "after=5-1-1", "after=5--1", "after=x-y",
+        "after=5-", "after=-5-1", "after=5-1-", "after=5-1-a%2Fb", "after=5--1", "after=x-y",
     ])
     func malformed(query: String) async throws {
         let writes = try StoredWrites()

@@ -114,7 +114,7 @@ private struct RecordCursor {
     }
 
     init?(_ text: String, board: InstallationID) {
-        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        let parts = text.split(separator: "-", maxSplits: 2, omittingEmptySubsequences: false)
         guard (2...3).contains(parts.count), let time = Int64(parts[0]),
             let sequence = Int64(parts[1]), time >= 0, sequence >= 0
         else { return nil }

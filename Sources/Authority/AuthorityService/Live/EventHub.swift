@@ -262,7 +262,7 @@ extension EventHub.Stream {
         return right == .administrator(nil) && !seesAll(board) ? nil : right
     }
 
-    /// Whether an administrator asked for this board, whoever owns it.
+    /// Whether an administrator asked for the boards of all owners.
     private func seesAll(_ board: InstallationID) -> Bool {
         caller.user.isAdministrator && (filter.everyone || filter.board == board)
     }
