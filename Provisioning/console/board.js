@@ -107,8 +107,8 @@ export function boardPage(id, go) {
           () => leaveBoard(board, () => go("#/boards")), "#leave.danger"),
         isManaged() && sessionState === "active" && button(t("act.signOut"),
           () => acts.signOutBoard(board, load), "#sign-out.danger"),
-        isOwn() && [button(t("replace.button"), () => replaceBoard(board, by => go(`#/boards/${by}`)),
-          "#replace.danger"),
+        isOwn() && [button(t("replace.button"),
+          () => replaceBoard(board, by => go(`#/boards/${by}`)), "#replace.danger"),
         button(t("act.release"), () => acts.releaseBoard(board, () => go("#/boards")),
           "#release.danger")])),
     ];

@@ -103,7 +103,7 @@ extension Authority {
         let waiting = try transaction.openCommands(of: board).filter { $0.state == .waiting }
         guard !waiting.isEmpty else { return }
         for var command in waiting where command.sends > 0 {
-            command.startAnew(at: now)
+            command.restart(at: now)
             try transaction.update(command)
         }
         if waiting.contains(where: { now < $0.deadline }) {

@@ -139,7 +139,7 @@ extension CommandRecord {
     }
 
     /// Sends it at once, or 10 s after the last sending.
-    mutating func startAnew(at now: Timestamp) {
+    mutating func restart(at now: Timestamp) {
         guard let sentAt, now < sentAt + CommandLimits.pause(after: 1) else {
             return sends = 0
         }
