@@ -26,6 +26,8 @@ def live(board):
     board.authority.wait_live(claimed)
     board.wait_session("available")
     until(lambda: board.is_settled(claimed.iid), "the agent to come with its password", 60)
+    # It reads all, so it would count as a subscriber before the app is there.
+    board.watcher.close()
     return claimed
 
 
@@ -55,7 +57,6 @@ def test_a_failing_handler_names_its_exception_only(board, live, login):
 
 
 def test_an_app_that_comes_back_gets_what_waits(board, live, login):
-    board.watcher.close()
     with postern.App("thermo", **login) as app:
         app.session()
     sent = board.authority.command(live, "thermo", 1, wait=600)
