@@ -72,7 +72,9 @@ extension SQLDialect {
     fileprivate var isTable: String {
         switch self {
         case .sqlite: "SELECT 1 AS n FROM sqlite_master WHERE type = 'table' AND name = ?"
-        case .postgreSQL: "SELECT 1::bigint AS n WHERE to_regclass(?::text) IS NOT NULL"
+        // Reading `pg_class` first takes in what other sessions made while this one waited for its
+        // lock; `to_regclass` alone may answer from a cache.
+        case .postgreSQL: "SELECT 1::bigint AS n FROM pg_class WHERE oid = to_regclass(?::text)"
         }
     }
 
