@@ -989,6 +989,8 @@ allow: {
 },
 
 share: {
+  means: "Das heißt",
+  replaces: "Anstelle von",
   see: "Sehen",
   manage: "Verwalten",
   seeNote: "Zustand und Messwerte",

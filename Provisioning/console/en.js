@@ -979,6 +979,8 @@ allow: {
 },
 
 share: {
+  means: "That is",
+  replaces: "In place of",
   see: "See",
   manage: "Manage",
   seeNote: "State and readings",

@@ -989,6 +989,8 @@ allow: {
 },
 
 share: {
+  means: "Es decir",
+  replaces: "En lugar de",
   see: "Ver",
   manage: "Administrar",
   seeNote: "Estado y lecturas",

@@ -3,13 +3,14 @@
 import { post } from "./api.js";
 import { button, facts, h, problem, say } from "./dom.js";
 import { listPage } from "./loader.js";
+import { shareWords } from "./share.js";
 import { t } from "./text.js";
 
 /** The screen of a link. It is accepted only by a tap: to open a link does nothing. */
 export function makePage(secret) {
   // After a gap it is not loaded again: the link may be used by now.
   const { title, node } = listPage(t("share.invitation"), async () => {
-    const { name, by, right } = await post("/invitations/show", { secret });
+    const offer = await post("/invitations/show", { secret }), { name, by, right, present } = offer;
     const error = problem();
     const accept = button(t("share.accept"), async () => {
       accept.disabled = true;
@@ -23,8 +24,9 @@ export function makePage(secret) {
       }
     }, "#accept.primary");
     return h("section.card.code#offer", h("p", t("share.offers", { name: by })),
-      facts([[t("word.board"), name], [t("share.right"), [t(`share.${right}`), ": ",
-        t(`share.${right}Note`)]]]),
+      facts([[t("word.board"), name], [t("share.right"), shareWords(offer)],
+        [t("share.means"), t(`share.${right}Note`)],
+        present && [t("share.replaces"), shareWords(present)]].filter(Boolean)),
       error, h("div.actions", accept));
   });
   return { title, node };

@@ -1,4 +1,4 @@
-// Boards that are shared: with whom, and what they may do.
+// The shares of a board: people, rights and invitations.
 
 import { get, post, remove } from "./api.js";
 import { ask, askTo } from "./dialog.js";

@@ -68,7 +68,8 @@ def test_board_is_seen_by_a_link_until_its_owner_removes_the_person(house, visit
 
     accept(guest, person, path)
     browser = guest.browser
-    assert house.admin.name in browser.text("#offer")
+    offer = browser.text("#offer")
+    assert house.admin.name in offer and "See: Reading" in offer and "In place of" not in offer
     check(browser, "phone-invitation")
     # By the keyboard alone: the link changed nothing until here.
     browser.script("document.querySelector('#accept').focus()")

@@ -77,6 +77,7 @@ def test_names_are_numbered_in_the_order_of_the_present_ones(owner, boards):
 @pytest.mark.parametrize("words", [
     ("sessions", "extend", "--label", "barn"), ("sessions", "extend", "x", "9d", "--label", "b"),
     ("sessions", "extend", "--label", "barn", "soon"), ("boards", "rename", "--label", "b", "one"),
+    ("boards", "rename", "--label", "barn", "{n}-{n}"),
     ("boards", "label", "--label", "barn"), ("boards", "label", "east"),
     ("boards", "label", "east", "a", "--add", "b"), ("boards", "renew"),
     ("boards", "renew", "east", "--label", "barn"),

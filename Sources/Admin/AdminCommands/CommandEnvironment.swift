@@ -73,8 +73,8 @@ extension CommandEnvironment {
                 do throws(SystemError) {
                     return try Terminal.readSecret(prompt: prompt)
                 } catch {
-                    throw .usage("there is no terminal to ask for it; use an option such "
-                        + "as --password-file F, or -")
+                    throw .usage("there is no terminal to ask for it; give it by a file or by "
+                        + "standard input, as --help says")
                 }
             })
         if Terminal.isTerminal(.error) {

@@ -121,7 +121,7 @@ package struct Claim: Equatable, Sendable {
     }
 }
 
-/// A board as its owner sees it, or a person with whom the owner shares it: see `seen(by:)`.
+/// A board as its owner sees it, or as a person sees it who has a share: see `seen(by:)`.
 package struct Board: Equatable, Sendable {
     package let installation: InstallationID
     package let name: String

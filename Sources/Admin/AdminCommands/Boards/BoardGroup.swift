@@ -22,19 +22,24 @@ struct BoardGroup: ParsableArguments {
 }
 
 extension AuthorityClient {
-    /// Does `act` for each of the user's boards with the label, in the order of their names. It
-    /// prints the result of each board at once, and goes on after a refusal. If the authority does
-    /// not answer, it stops and names the boards that were not tried.
+    /// The user's own boards with the label, in the order of their names. Throws if there are none.
+    func group(_ label: String) async throws(CommandFailure) -> [BoardRow] {
+        let boards = try await boards(everyone: false, label: label, search: nil)
+        guard !boards.isEmpty else {
+            throw .usage("you have no board with the label \(Printable.line(label.lowercased()))")
+        }
+        return boards
+    }
+
+    /// Does `act` for each board. It prints the result of each at once, and goes on after a
+    /// refusal. If the authority does not answer, it stops and names the boards that were not
+    /// tried.
     ///
     /// `act` returns what was done, in words and as the member `result`.
     func each(
-        in group: String, asJSON: Bool, _ surroundings: CommandEnvironment,
+        of boards: [BoardRow], asJSON: Bool, _ surroundings: CommandEnvironment,
         _ act: (BoardRow) async throws(CommandFailure) -> (words: String, result: JSONValue)
     ) async throws(CommandFailure) {
-        let boards = try await boards(everyone: false, label: group, search: nil)
-        guard !boards.isEmpty else {
-            throw .usage("you have no board with the label \(Printable.line(group.lowercased()))")
-        }
         var outcomes: [JSONValue] = []
         var failed = 0, stopped: CommandFailure?
         for board in boards {

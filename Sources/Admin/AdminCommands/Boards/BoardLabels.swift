@@ -36,7 +36,8 @@ extension BoardsCommand {
         func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
             let client = try place.login(in: surroundings).client
             if let label = group.label {
-                return try await client.each(in: label, asJSON: place.json, surroundings) {
+                let boards = try await client.group(label)
+                return try await client.each(of: boards, asJSON: place.json, surroundings) {
                     (board) throws(CommandFailure) in
                     let row = try await change(board.installation, client)
                     return (row.labelWords, row.json)

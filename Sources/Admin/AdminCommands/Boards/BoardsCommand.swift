@@ -78,8 +78,8 @@ struct BoardsCommand: ParsableCommand {
             guard let wanted else {
                 throw ValidationError("give a board and a name, or --label LABEL and a name")
             }
-            guard group.label == nil || wanted.contains("{n}") else {
-                throw ValidationError("with --label the name needs {n}, such as barn-{n}")
+            guard group.label == nil || wanted.ranges(of: "{n}").count == 1 else {
+                throw ValidationError("with --label the name needs {n} once, such as barn-{n}")
             }
         }
 
@@ -87,9 +87,9 @@ struct BoardsCommand: ParsableCommand {
             let client = try place.login(in: surroundings).client
             let wanted = wanted ?? ""
             if let label = group.label {
-                let group = try await client.boards(everyone: false, label: label, search: nil)
-                var names = GroupNames(pattern: wanted, taken: group.map(\.name))
-                return try await client.each(in: label, asJSON: place.json, surroundings) {
+                let boards = try await client.group(label)
+                var names = GroupNames(pattern: wanted, taken: boards.map(\.name))
+                return try await client.each(of: boards, asJSON: place.json, surroundings) {
                     (board) throws(CommandFailure) in
                     guard let name = names.name(insteadOf: board.name) else {
                         return ("keeps its name", board.json)

@@ -38,7 +38,8 @@ extension BoardsCommand {
             var order: [String: JSONValue] = [:]
             if let duration { order["durationMinutes"] = .integer(duration.seconds / 60) }
             if let label = group.label {
-                return try await client.each(in: label, asJSON: place.json, surroundings) {
+                let boards = try await client.group(label)
+                return try await client.each(of: boards, asJSON: place.json, surroundings) {
                     (board) throws(CommandFailure) in
                     let claim = try await renew(board.installation, order, client)
                     return ("the renewal is sent", claim.json)

@@ -48,7 +48,7 @@ extension BoardsCommand {
 
     struct Shares: Verb {
         static let configuration = CommandConfiguration(
-            commandName: "shares", abstract: "List with whom you share a board.")
+            commandName: "shares", abstract: "List the people who may see or manage your board.")
 
         @OptionGroup var place: Place
         @Argument(help: BoardsCommand.boardHelp, completion: .boards) var board: String
@@ -94,7 +94,7 @@ extension BoardsCommand {
                 ?? rows.first(where: { $0.user == user })
             else {
                 throw .usage("\(board) is not shared with \(Printable.line(user)); "
-                    + "`postern boards shares` shows with whom it is")
+                    + "`postern boards shares` lists the people")
             }
             let kind = row.user == nil ? "invitations" : "shares"
             _ = try await client.own(.delete, "/boards/\(board.id)/\(kind)/\(row.id)")
@@ -109,8 +109,8 @@ extension BoardsCommand {
             let answer = try await client.own(.get, "/boards/\(board.id)")
             let own = answer.members["shared"]?.asObject?["id"]?.asString
             guard let id = own.flatMap(ObjectID.init) else {
-                throw .usage("\(board) is not shared with you; name the user who shall see it "
-                    + "no more")
+                throw .usage("\(board) is not shared with you; name the user whose share "
+                    + "shall end")
             }
             _ = try await client.own(.delete, "/boards/\(board.id)/shares/\(id)")
             report("left \(board)", id, surroundings)

@@ -38,7 +38,8 @@ extension SessionsCommand {
             let client = try place.login(in: surroundings).client
             let times = surroundings.times
             if let label = group.label {
-                return try await client.each(in: label, asJSON: place.json, surroundings) {
+                let boards = try await client.group(label)
+                return try await client.each(of: boards, asJSON: place.json, surroundings) {
                     (board) throws(CommandFailure) in
                     let row = try await extend(try board.living(), client)
                     return ("now ends at \(times.show(row.session.expiresAt))", row.json)
@@ -122,7 +123,8 @@ extension SessionsCommand {
             if let allOf { return try await revokeAll(of: allOf, in: surroundings) }
             let client = try place.login(in: surroundings).client
             if let label = group.label {
-                return try await client.each(in: label, asJSON: place.json, surroundings) {
+                let boards = try await client.group(label)
+                return try await client.each(of: boards, asJSON: place.json, surroundings) {
                     (board) throws(CommandFailure) in
                     let session = try board.living()
                     let told = BrokerDelivery(try await client.own(.delete, "/sessions/\(session)"))

@@ -43,7 +43,8 @@ extension SessionsCommand {
             let scope = try ScopeFile(path ?? "-", in: surroundings).document.json.asObject ?? [:]
             let client = try place.login(in: surroundings).client
             if let label = group.label {
-                return try await client.each(in: label, asJSON: place.json, surroundings) {
+                let boards = try await client.group(label)
+                return try await client.each(of: boards, asJSON: place.json, surroundings) {
                     (board) throws(CommandFailure) in
                     let row = try decode(try await client.own(
                         .put, "/sessions/\(try board.living())/scope", scope))

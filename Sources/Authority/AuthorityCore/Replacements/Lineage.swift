@@ -42,6 +42,7 @@ extension DataStore {
     package func series(
         _ query: SeriesQuery, of lineage: Lineage
     ) async throws(AuthorityError) -> [SeriesBucket] {
+        guard lineage.boards.count > 1 else { return try await series(query) }
         var merged: [Timestamp: SeriesBucket] = [:]
         for board in lineage.boards {
             var query = query

@@ -4,8 +4,8 @@ import Hummingbird
 import Sessions
 import Wire
 
-/// The records that a board sent, page by page, for the user who owned it then,
-/// and for those with whom its owner shares it.
+/// The records that a board sent, page by page, for the user who owned it then, and for people who
+/// have a share of it.
 struct DataRoutes: Sendable {
     let frontend: any AuthorityFrontend
     /// Nil: the authority keeps no data.

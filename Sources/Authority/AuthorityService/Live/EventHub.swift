@@ -226,8 +226,8 @@ extension EventHub {
         }
     }
 
-    /// Sends readings and minutes to the streams of the users who own the boards now, and of those
-    /// with whom they share them.
+    /// Sends readings and minutes to the streams of the users who own the boards now, and of the
+    /// people who have shares of them.
     private func tellData(
         _ readings: [Reading], _ minutes: [RunningMinute]
     ) async throws(AuthorityError) {
