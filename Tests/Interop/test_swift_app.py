@@ -168,6 +168,30 @@ def test_calls_end_with_their_task_and_with_the_app(board, say):
     assert say("cancel") == [["cancelled"]]
 
 
+def test_commands_are_answered_by_the_handler(board, board_app, place, tmp_path):
+    set_policy(board, ALLOWS + '[app.thermo]\ncommands = true\ncommand_rate = "1000/s"\n')
+    url, end = board.pair(), tmp_path / "end"
+    board.start()
+    claimed = board.authority.claim(url)
+    board.authority.wait_live(claimed)
+    until(lambda: board.is_settled(claimed.iid), "the agent to come with its password", 60)
+    # It reads all, so it would count as a subscriber before the app is there.
+    board.watcher.close()
+    early = board.authority.command(claimed, "thermo", {"celsius": 20}, wait=600)
+    app = Program("app", [board_app / "board-app", "serve", end], tmp_path, place).start()
+    try:
+        answers = [board.authority.wait_result(sent)["answer"] for sent in [early] + [
+            board.authority.command(claimed, "thermo", content)
+            for content in ({"celsius": 21}, {"celsius": 31}, {"warm": True}, None)]]
+        end.touch()
+        until(lambda: not app.is_running, "the app to end", 60)
+    finally:
+        app.close()
+    assert answers == [{"done": 20}, {"done": 21}, {"error": "TooHot"},
+                       {"error": "DecodingError"}, {"error": "DecodingError"}]
+    assert app.out.read_text() == "command 20\ncommand 21\ncommand 31\n"
+
+
 def test_each_write_is_one_record_over_kills_of_agent_bus_and_app(
         board, board_app, place, tmp_path):
     """POSTERN_KILLS=200 is the long form."""

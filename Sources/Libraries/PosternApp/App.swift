@@ -105,6 +105,18 @@ public final class App: Sendable {
         return sessions
     }
 
+    /// Calls the handler with each command that a person sends to this app. What it returns is the
+    /// answer: at most 16 KiB as JSON. If it throws, or the command is no `Content`, the answer is
+    /// `{"error": …}` with the name of the error's type.
+    ///
+    /// The handler gets one command after the other, and no command twice. A second call replaces
+    /// the handler. The board's `policy.toml` must have `commands = true` for the app.
+    public func onCommand<Content: Decodable & Sendable, Answer: Encodable & Sendable>(
+        _ handler: @escaping @Sendable (Content) async throws -> Answer
+    ) async {
+        await link.handle(AppCommand.handler(handler))
+    }
+
     /// Ends the connection. Writes that wait throw what they throw after `timeout`, and each later
     /// call throws `AppError.invalid`.
     public func close() async {

@@ -25,6 +25,8 @@ actor AppLink {
     private static let longestPause = Duration.seconds(60)
     /// The longest pause after an answer that asks for another try.
     private static let longestDelay = Duration.seconds(5)
+    /// The number of commands that are remembered, and of answers that wait.
+    private static let rememberedCommands = 256
 
     private let login: AppLogin
     private var client: BrokerClient?
@@ -35,6 +37,11 @@ actor AppLink {
     private var session: AppSession?
     private var readers: [Int: AsyncStream<AppSession>.Continuation] = [:]
     private var nextReader = 0
+    private var commands: AppCommandHandler?
+    /// The newest commands taken, because MQTT may deliver one twice.
+    private var seen: [MessageID] = []
+    /// The answers that the bus has not acknowledged, the oldest first.
+    private var answers: [(id: MessageID, payload: [UInt8])] = []
     private var timer: (at: ContinuousClock.Instant, task: Task<Void, Never>)?
 
     init(_ login: AppLogin) { self.login = login }
@@ -90,6 +97,7 @@ actor AppLink {
         }
         for reader in readers.values { reader.finish() }
         readers = [:]
+        commands?.close()
     }
 
     /// False if the task was cancelled meanwhile.
@@ -127,6 +135,7 @@ extension AppLink {
             throw .mqtt("the bus has no MQTT 5", reasonCode: 0)
         }
         let filters = [BusTopic.session, AppWrite.answers(login.app)]
+            + (commands == nil ? [] : [AppCommand.topic(login.app)])
         let codes = try await client.subscribe(filters.map { Subscription($0) })
         for (filter, code) in zip(filters, codes) where code >= 0x80 {
             throw .mqtt("\(ReasonCode.text(code)): reading \(filter)", reasonCode: code)
@@ -140,6 +149,7 @@ extension AppLink {
             waiting[correlation]?.pause = Self.firstPause
             publish(correlation, now)
         }
+        for answer in answers { publish(answer.id, answer.payload, over: client) }
         for await event in client.events {
             switch event {
             case .message(let message): take(message)
@@ -156,6 +166,7 @@ extension AppLink {
             if let notice = AppSession(message.payload) { note(notice) }
             return
         }
+        if message.topic == AppCommand.topic(login.app) { return takeCommand(message) }
         let correlation = String(
             decoding: message.properties.correlationData ?? [], as: UTF8.self)
         guard let asked = waiting[correlation], let answer = AgentAnswer(message.payload)
@@ -182,6 +193,51 @@ extension AppLink {
         guard session.isAvailable else { return }
         let now = ContinuousClock.now
         for (correlation, asked) in waiting where asked.last != nil { publish(correlation, now) }
+    }
+}
+
+// The commands.
+extension AppLink {
+    /// Gives commands to this handler from now on, in place of an earlier one.
+    func handle(_ handler: @escaping AppCommandHandler.Handler) async {
+        guard !isClosed else { return }
+        commands?.close()
+        let isFirst = commands == nil
+        commands = AppCommandHandler(handler) { [weak self] id, answer in
+            await self?.answer(id, answer)
+        }
+        guard isFirst, let client else { return }
+        do throws(MQTTError) {
+            _ = try await client.subscribe([Subscription(AppCommand.topic(login.app))])
+        } catch {
+            // The next connection begins with this topic.
+            await client.close()
+        }
+    }
+
+    private func takeCommand(_ message: IncomingMessage) {
+        guard let command = AppCommand(message), !seen.contains(command.id),
+            commands?.take(command) == true
+        else { return }
+        seen = seen.suffix(Self.rememberedCommands - 1) + [command.id]
+    }
+
+    private func answer(_ id: MessageID, _ payload: [UInt8]) {
+        answers = answers.suffix(Self.rememberedCommands - 1) + [(id, payload)]
+        if let client { publish(id, payload, over: client) }
+    }
+
+    /// An answer is sent again over the next connection until the bus has acknowledged it.
+    private func publish(_ id: MessageID, _ payload: [UInt8], over client: BrokerClient) {
+        let message = AppCommand.message(answering: id, payload, of: login.app)
+        Task {
+            do throws(MQTTError) {
+                _ = try await client.publish(message)
+            } catch {
+                if error.layer != nil { return }
+            }
+            answers.removeAll { $0.id == id }
+        }
     }
 }
 

@@ -40,6 +40,7 @@ func perform(_ words: [String], _ app: App, key: String?) async throws(AppError)
     case ("close", 1): try await close(app)
     case ("held", 2): try await held(app, key, until: words[1])
     case ("tutorial", 1): print(await write(Reading(celsius: 21.5, takenAt: Date()), to: app))
+    case ("serve", 2): await serve(app, until: words[1])
     case ("notes", 3): try await note(app, in: words[1], until: words[2])
     default: throw .invalid("unknown command \(words)")
     }
@@ -100,6 +101,25 @@ private func held(_ app: App, _ key: String?, until end: String) async throws(Ap
     }
     defer { closing.cancel() }
     say(try await app.create("Reading", ["n": 1], key: key))
+}
+
+/// A command of the tests.
+private struct Heating: Codable, Sendable {
+    let celsius: Int
+}
+
+private struct TooHot: Error {}
+
+/// Answers commands until the file is there.
+private func serve(_ app: App, until end: String) async {
+    await app.onCommand { (command: Heating) in
+        say("command", command.celsius)
+        if command.celsius > 30 { throw TooHot() }
+        return ["done": command.celsius]
+    }
+    while !FileManager.default.fileExists(atPath: end) {
+        try? await Task.sleep(for: .milliseconds(10))
+    }
 }
 
 /// Notes each write that was answered. When it starts again, it goes on behind them.
