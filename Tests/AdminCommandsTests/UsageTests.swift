@@ -40,6 +40,15 @@ struct UsageTests {
         ["audit", "--limit", "0"], ["watch", "--count", "0"], ["watch", "--for", "soon"],
         ["claim", "postern://claim"], ["claim", "-"],
         ["claim", "x#v=1&i=1", "--duration", "1"], ["login", "--username", "a"],
+        ["claims", "accept"], ["claims", "accept", "a", "--all"], ["claims", "end"],
+        ["claims", "accept", "--all", "--label", "barn"], ["claims", "accept", "--label", "!"],
+        ["claims", "prepare"], ["claims", "prepare", "--out", "x", "--count", "0"],
+        ["claims", "prepare", "--out", "x", "--count", "101"],
+        ["claims", "prepare", "--out", "x", "--count", "2", "--name", "barn"],
+        ["claims", "prepare", "--out", "x", "--name", "{n}-{n}"],
+        ["claims", "prepare", "--out", "x", "--name", "../barn-{n}"],
+        ["claims", "prepare", "--out", "x", "--expires", "59m"],
+        ["claims", "prepare", "--out", "x", "--expires", "366d"],
         ["simulate"], ["simulate", "--boards", "0"], ["simulate", "--boards", "9", "--mix", "x"],
         ["simulate", "--boards", "9", "--in-flight", "10"],
         ["simulate", "--boards", "9", "--faults", "fire=1"],
@@ -60,7 +69,7 @@ struct UsageTests {
 
     @Test("is explained on standard output when asked for", arguments: [
         ["--help"], ["help", "claim"], ["sessions", "revoke", "--help"], ["passwd", "--help"],
-        ["users", "password", "--help"], ["--version"],
+        ["users", "password", "--help"], ["claims", "prepare", "--help"], ["--version"],
     ])
     func help(arguments: [String]) async {
         let result = await run(arguments)

@@ -22,6 +22,8 @@ package struct CommandEnvironment: Sendable {
     /// Opens a page in a browser; returns false if no program for it is found. Nil without a
     /// display or a terminal.
     package var openPage: (@Sendable (String) -> Bool)?
+    /// Asks the user on the terminal; the answer is nil if they give up. Nil without a terminal.
+    package var ask: (@Sendable (_ question: String) throws(CommandFailure) -> String?)?
     /// Reads standard input to its end; nil if it is longer than the limit.
     package var input: @Sendable (_ limit: Int) throws(CommandFailure) -> [UInt8]?
     /// Asks the user for a secret, without showing it; nil if the user gives up.
@@ -79,6 +81,15 @@ extension CommandEnvironment {
             })
         if Terminal.isTerminal(.error) {
             surroundings.draw = { try? FileHandle.standardError.write(contentsOf: Data($0.utf8)) }
+        }
+        if Terminal.isTerminal(.input) {
+            surroundings.ask = { (question) throws(CommandFailure) in
+                do throws(SystemError) {
+                    return try Terminal.ask(question)
+                } catch {
+                    throw .failed(layer: "terminal", text: error.description)
+                }
+            }
         }
         if let opener = PageOpener(environment: surroundings.environment) {
             surroundings.openPage = { opener.open($0) }

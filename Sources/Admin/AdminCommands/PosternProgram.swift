@@ -74,9 +74,10 @@ struct PosternCommand: AsyncParsableCommand {
         version: "postern \(release)",
         subcommands: [
             LoginCommand.self, LogoutCommand.self, WhoamiCommand.self, PasswdCommand.self,
-            ClaimCommand.self, BoardsCommand.self, SessionsCommand.self, UsersCommand.self,
-            SendCommand.self, ConsumersCommand.self, AlertsCommand.self, AuditCommand.self,
-            WatchCommand.self, ExportCommand.self, SimulateCommand.self, PersonDoctorCommand.self,
+            ClaimCommand.self, ClaimsCommand.self, BoardsCommand.self, SessionsCommand.self,
+            UsersCommand.self, SendCommand.self, ConsumersCommand.self, AlertsCommand.self,
+            AuditCommand.self, WatchCommand.self, ExportCommand.self, SimulateCommand.self,
+            PersonDoctorCommand.self,
         ])
 
     static let release = "0.1.0"

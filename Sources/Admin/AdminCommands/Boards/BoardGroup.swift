@@ -31,32 +31,41 @@ extension AuthorityClient {
         return boards
     }
 
-    /// Does `act` for each board. It prints the result of each at once, and goes on after a
-    /// refusal. If the authority does not answer, it stops and names the boards that were not
-    /// tried.
-    ///
-    /// `act` returns what was done, in words and as the member `result`.
+    /// Does `act` for each board. Throws `failed` if one was not done.
     func each(
         of boards: [BoardRow], asJSON: Bool, _ surroundings: CommandEnvironment,
-        _ act: (BoardRow) async throws(CommandFailure) -> (words: String, result: JSONValue)
+        _ act: (BoardRow) async throws(CommandFailure) -> (String, JSONValue)
     ) async throws(CommandFailure) {
+        let failed = try await tried(on: boards, asJSON: asJSON, surroundings, act)
+        if failed > 0 {
+            throw .failed(layer: "boards", text: "\(failed) of \(boards.count) not done")
+        }
+    }
+
+    /// Does `act` for each thing of a group. It prints the result of each at once, and goes on
+    /// after a refusal. If the authority does not answer, it stops and names what was not tried.
+    /// It returns how many were not done.
+    ///
+    /// `act` returns what was done, in words and as the member `result`.
+    func tried<Member: GroupMember>(
+        on group: [Member], asJSON: Bool, _ surroundings: CommandEnvironment,
+        _ act: (Member) async throws(CommandFailure) -> (words: String, result: JSONValue)
+    ) async throws(CommandFailure) -> Int {
         var outcomes: [JSONValue] = []
         var failed = 0, stopped: CommandFailure?
-        for board in boards {
-            var outcome: [String: JSONValue] = [
-                "installationId": .string(board.installation.description),
-                "name": .string(board.name), "done": .bool(false),
-            ]
+        for member in group {
+            var outcome = member.members
+            outcome["done"] = .bool(false)
             do throws(CommandFailure) {
                 if let stopped { throw stopped }
-                let (words, result) = try await act(board)
-                surroundings.step(true, "\(board.words): \(words)")
+                let (words, result) = try await act(member)
+                surroundings.step(true, "\(member.words): \(words)")
                 outcome["done"] = .bool(true)
                 outcome["result"] = result
             } catch {
                 failed += 1
                 let text = stopped == nil ? error.sentence : "not tried"
-                surroundings.step(false, "\(board.words): \(text)")
+                surroundings.step(false, "\(member.words): \(text)")
                 outcome["error"] = .string(text)
                 if error.stopsGroup { stopped = error }
             }
@@ -64,15 +73,24 @@ extension AuthorityClient {
         }
         if asJSON { surroundings.emit(.array(outcomes)) }
         if let stopped { throw stopped }
-        if failed > 0 {
-            throw .failed(layer: "boards", text: "\(failed) of \(boards.count) not done")
-        }
+        return failed
     }
 }
 
-extension BoardRow {
-    /// The board in the line of its result.
+/// One of several things that get the same act.
+protocol GroupMember: Sendable {
+    /// The thing in the line of its result.
+    var words: String { get }
+    /// The members of the JSON that say which thing it is.
+    var members: [String: JSONValue] { get }
+}
+
+extension BoardRow: GroupMember {
     var words: String { "\(Printable.line(name)) (\(installation.description.prefix(8)))" }
+
+    var members: [String: JSONValue] {
+        ["installationId": .string(installation.description), "name": .string(name)]
+    }
 
     /// The living session, or a failure.
     func living() throws(CommandFailure) -> ObjectID {

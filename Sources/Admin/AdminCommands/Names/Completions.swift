@@ -2,7 +2,7 @@ import ArgumentParser
 import Sessions
 import Wire
 
-// What a shell offers for the name of a board, a session, a user or a consumer. The authority is
+// What a shell offers for the name of a board, a session, a user and the like. The authority is
 // asked with the saved login. Without a login, or without an answer in two seconds, nothing is
 // offered.
 
@@ -29,6 +29,12 @@ extension CompletionKind {
     static let consumers = ofNames("/consumers") { (answer) throws(CommandFailure) in
         try results(in: answer, ConsumerRow.init(json:)).map {
             OfferedName(ids: [], name: $0.name)
+        }
+    }
+
+    static let preparedClaims = ofNames("/prepared-claims") { (answer) throws(CommandFailure) in
+        try AuthorityClient.preparedClaims(in: answer).filter { $0.state != "ended" }.map {
+            OfferedName(ids: [$0.id.description], name: $0.name)
         }
     }
 
