@@ -104,6 +104,15 @@ def test_the_plot_runs_on(house, boards):  # noqa: F811
     assert counted(house, new) == 7
 
 
+def test_an_export_has_what_the_old_board_sent(house, boards):  # noqa: F811
+    lines = house.admin.must("export", "--board", "barn", "--format", "jsonl").splitlines()
+    sent = [(line["iid"], line["data"]["celsius"]) for line in map(json.loads, lines)]
+    old, new = boards["old"].iid, boards["new"].iid
+    assert sent == [(old, n) for n in range(5)] + [(new, 50), (new, 51)]
+    rows = house.admin.must("export", "--board", "barn").splitlines()
+    assert rows[0].endswith("celsius,payload") and len(rows) == 8
+
+
 def test_the_old_key_never_comes_back(house, boards):  # noqa: F811
     old = boards["old"]
     ended = house.wait_event("session.ended", old.session_id)

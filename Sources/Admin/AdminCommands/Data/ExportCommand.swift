@@ -13,8 +13,8 @@ struct ExportCommand: Verb {
         commandName: "export", abstract: "Print what a board sent, as CSV or JSON lines.",
         discussion: """
             The authority keeps records for as long as its [data] keep says. They are printed in \
-            the order in which the board wrote them. Times are UTC. If the authority is busy or \
-            restarts, the command waits and reads on.
+            the order in which the board wrote them, after those of boards that it replaced. \
+            Times are UTC. If the authority is busy or restarts, the command waits and reads on.
             """)
 
     @OptionGroup var place: Place
@@ -49,7 +49,9 @@ struct ExportCommand: Verb {
         let board = try await client.board(named: board, orFormer: true).id
         var progress = Progress()
         do throws(CommandFailure) {
-            try await copy(board, PageReading(client, surroundings), to: output, &progress)
+            try await copy(
+                try await client.lineage(of: board), PageReading(client, surroundings),
+                to: output, &progress)
             try output.finish()
         } catch {
             surroundings.draw?(CommandEnvironment.blankLine)
@@ -71,33 +73,53 @@ struct ExportCommand: Verb {
         var fields: [String] = []
     }
 
+    /// The first pages of all boards come first, because they have the names of the fields.
     private func copy(
-        _ board: InstallationID, _ reading: PageReading, to output: ExportOutput,
+        _ boards: [InstallationID], _ reading: PageReading, to output: ExportOutput,
         _ progress: inout Progress
     ) async throws(CommandFailure) {
-        let (path, surroundings) = (path(to: board, at: reading.surroundings.now()),
-                                    reading.surroundings)
+        let now = reading.surroundings.now()
         var reading = reading
-        var next: String? = ""
-        while let after = next {
-            let page = try await reading.page(path + (after.isEmpty ? "" : "after=\(after)"))
-            let records = try results(in: page, ExportedRecord.init(json:))
-            if after.isEmpty { try begin(page, output, &progress) }
-            for record in records {
-                switch format {
-                case .csv: try output.write(CSVRow(cells: record.cells(progress.fields)).line)
-                case .jsonl: try output.write(record.line(of: board))
-                }
-            }
-            progress.count += records.count
-            next = try decoding { () throws(WireError) in
-                try page.optional("next") { $0.asString }
-            }
-            if next != nil, let last = records.last {
-                surroundings.draw?("\r\(progress.count) records, up to "
-                    + surroundings.times.exact(last.written))
+        var first: [(board: InstallationID, path: String, page: JSONObject)] = []
+        for board in boards {
+            let path = path(to: board, at: now)
+            do throws(CommandFailure) {
+                first.append((board, path, try await reading.page(path)))
+            } catch .refused(let refusal)
+                where refusal.code == ErrorCode.notFound.rawValue && board != boards.last
+            {
+                // A board that was replaced, and of which nothing is kept.
             }
         }
+        try begin(first.map(\.page), output, &progress)
+        for (board, path, begin) in first {
+            var page = begin
+            while true {
+                try write(page, of: board, to: output, reading.surroundings, &progress)
+                let next = try decoding { () throws(WireError) in
+                    try page.optional("next") { $0.asString }
+                }
+                guard let next else { break }
+                page = try await reading.page(path + "after=\(next)")
+            }
+        }
+    }
+
+    private func write(
+        _ page: JSONObject, of board: InstallationID, to output: ExportOutput,
+        _ surroundings: CommandEnvironment, _ progress: inout Progress
+    ) throws(CommandFailure) {
+        let records = try results(in: page, ExportedRecord.init(json:))
+        for record in records {
+            switch format {
+            case .csv: try output.write(CSVRow(cells: record.cells(progress.fields)).line)
+            case .jsonl: try output.write(record.line(of: board))
+            }
+        }
+        progress.count += records.count
+        guard let last = records.last else { return }
+        surroundings.draw?("\r\(progress.count) records, up to "
+            + surroundings.times.exact(last.written))
     }
 
     private func path(to board: InstallationID, at now: Timestamp) -> String {
@@ -108,16 +130,42 @@ struct ExportCommand: Verb {
         return path
     }
 
-    /// Only the first page names the fields.
     private func begin(
-        _ page: JSONObject, _ output: ExportOutput, _ progress: inout Progress
+        _ pages: [JSONObject], _ output: ExportOutput, _ progress: inout Progress
     ) throws(CommandFailure) {
-        progress.fields = try decoding { () throws(WireError) in
-            try page.optional("fields") { $0.asArray?.compactMap(\.asString) } ?? []
+        var fields: Set<String> = []
+        for page in pages {
+            fields.formUnion(try decoding { () throws(WireError) in
+                try page.optional("fields") { $0.asArray?.compactMap(\.asString) } ?? []
+            })
         }
+        progress.fields = fields.sorted()
         guard format == .csv else { return }
         let head = ExportedRecord.columns + progress.fields + ["payload"]
         try output.write(CSVRow(cells: head).line)
+    }
+}
+
+extension AuthorityClient {
+    /// The boards whose place this one took, the oldest first, and itself. Only itself for a board
+    /// that another person shares, and for one that the user had.
+    fileprivate func lineage(of board: InstallationID) async throws(CommandFailure)
+        -> [InstallationID]
+    {
+        let answer: JSONObject
+        do throws(CommandFailure) {
+            answer = try await own(.get, "/boards/\(board)")
+        } catch .refused(let refusal) where refusal.code == ErrorCode.notFound.rawValue {
+            return [board]
+        }
+        guard answer.members["shared"] ?? .null == .null else { return [board] }
+        let replaced = try decoding { () throws(WireError) in
+            try (answer.members["replaces"]?.asArray ?? []).map { row throws(WireError) in
+                guard let row = row.asObject else { throw .mistyped("replaces") }
+                return try JSONObject(row).parsed("installationId", InstallationID.init)
+            }
+        }
+        return replaced + [board]
     }
 }
 
