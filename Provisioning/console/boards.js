@@ -33,6 +33,8 @@ export function boardsPage(relisten) {
   const label = h("select#label", { onchange: again });
   const labelField = field(t("act.label"), label);
   const query = () => (everyone.checked ? "everyone=true" : "");
+  const joins = h("div"), prepared = h("div");
+  let claims = null, ticks = 0;
   const alerts = openAlerts(query), former = formerBoards(), picked = selection(cards, later);
   const further = button("", () => (next ? more(true) : list()), "#more.wide");
   labelField.hidden = further.hidden = true;
@@ -46,7 +48,7 @@ export function boardsPage(relisten) {
       && h("label.check", everyone, t("boards.everyone"))),
     h("div.finder", { role: "search" }, field(t("boards.search"), search), labelField,
       picked.toggle),
-    alerts.node, picked.bar, place, further, former.node);
+    joins, alerts.node, picked.bar, place, further, prepared, former.node);
 
   function choice(members) {
     const { search, label } = kept, all = new URLSearchParams(members);
@@ -174,10 +176,23 @@ export function boardsPage(relisten) {
     later();
   }
 
+  /** Shows prepared claims. Their part of the page is loaded where there are some. */
+  async function loadClaims() {
+    const answer = await get("/prepared-claims").catch(() => null);
+    if (!answer || !claims && !answer.claims.length) return;
+    if (!claims) {
+      claims = (await import("./prepared.js")).preparedClaims(loadClaims);
+      fill(joins, claims.asking);
+      fill(prepared, claims.all);
+    }
+    claims.show(answer.claims);
+  }
+
   function load() {
     list();
     alerts.load();
     former.load();
+    loadClaims();
   }
 
   function close() {
@@ -189,7 +204,11 @@ export function boardsPage(relisten) {
     alerts.close();
   }
 
-  const timer = setInterval(() => { for (const c of cards.values()) c.tick(); }, 5000);
+  const timer = setInterval(() => {
+    for (const c of cards.values()) c.tick();
+    // Of a board that asks to join there is no event: it is nobody's yet.
+    if (++ticks % (claims ? 1 : 12) === 0 && !document.hidden) loadClaims();
+  }, 5000);
   const page = { title: t("word.boards"), node, load, event, query: "", close };
   load();
   return page;

@@ -63,7 +63,7 @@ export function selection(cards, done) {
  * Asks, then calls `act(board, read(form))` for one board after the other; it returns words. If
  * some fail, the dialog shows which and why, and tries only those again.
  */
-function forEach(boards, done, { key, act, read, body, confirm, danger }) {
+export function forEach(boards, done, { key, act, read, body, confirm, danger }) {
   const rows = boards.map(board => {
     const result = h("span.note");
     return { board, result, node: h("li", h("p", h("span.what", board.name), " ", result)) };
