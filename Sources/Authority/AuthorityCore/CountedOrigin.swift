@@ -1,3 +1,5 @@
+import Sessions
+
 /// The key under which an address is counted for rate limits: an IPv4 address by itself, an IPv6
 /// address by its first 64 bits, because one host can use all addresses that share them.
 /// Source: RFC 4291 §2.5.4 and §2.5.5.2.
@@ -47,5 +49,45 @@ package struct CountedOrigin: Hashable, Sendable, CustomStringConvertible {
         let groups = (head + zeros + tail).prefix(4).compactMap { UInt16($0, radix: 16) }
         guard groups.count == 4 else { return nil }
         return groups.map { String($0, radix: 16) }.joined(separator: ":") + "::/64"
+    }
+}
+
+/// A set of open requests of strangers that is limited in number.
+package enum RequestScope: Sendable {
+    /// From one `CountedOrigin`.
+    case address(String)
+    /// From one network of many addresses.
+    case network(String)
+    case all
+
+    /// An address, with the widest network that one person may have.
+    package static func network(of origin: CountedOrigin) -> String {
+        (origin.networks.last ?? origin).description
+    }
+}
+
+/// How many requests of strangers may be open at once: of one address, of one network in which a
+/// person may have many addresses, and of all.
+struct RequestRoom: Sendable {
+    /// The plural, for the refusal.
+    let things: String
+    let address: Int
+    let network: Int
+    let all: Int
+
+    /// Throws 155 if there is no room for one more. `end` is the end of the newest open request of
+    /// a set that comes after so many others.
+    func require(
+        for origin: CountedOrigin, at now: Timestamp,
+        end: (RequestScope, Int) throws(AuthorityError) -> Timestamp?
+    ) throws(AuthorityError) {
+        let limits: [(RequestScope, Int)] = [
+            (.address(origin.description), address),
+            (.network(RequestScope.network(of: origin)), network), (.all, all),
+        ]
+        for (scope, limit) in limits {
+            guard let end = try end(scope, limit - 1) else { continue }
+            throw .refused(.tooMany(things, wait: end - now))
+        }
     }
 }

@@ -5,6 +5,7 @@ package import Sessions
 extension Refusal.Name {
     package static let claimUsed = Self("claim-used")
     package static let claimOpen = Self("claim-open")
+    package static let noClaimCode = Self("no-claim-code")
     package static let claimOtherAuthority = Self("claim-other-authority")
     package static let boardReplaced = Self("board-replaced")
     package static let boardHasAnotherKey = Self("board-has-another-key")

@@ -177,9 +177,9 @@ actor StubFrontend: AuthorityFrontend {
     func json(_ custom: [String: JSONValue]) -> String { JSONValue.object(custom).text }
 
     func claim(_ order: ClaimOrder, by caller: Caller) async throws(AuthorityError) -> Claim {
-        try note("claim \(order.url.name) for \(order.duration?.components.seconds ?? 0) s"
-            + " scope \(order.scope?.json.text ?? "none")"
-            + (order.custom.isEmpty ? "" : " custom \(json(order.custom))")
+        try note("claim \(order.url.name) for \(order.terms.duration?.components.seconds ?? 0) s"
+            + " scope \(order.terms.scope?.json.text ?? "none")"
+            + (order.terms.custom.isEmpty ? "" : " custom \(json(order.terms.custom))")
             + (order.imported.map { " imported\($0.access == nil ? "" : " with access")" } ?? ""))
         return try claim(state: .sent)
     }

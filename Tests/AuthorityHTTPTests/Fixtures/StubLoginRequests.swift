@@ -16,14 +16,14 @@ extension StubFrontend {
     }
 
     func loginRequest(
-        _ search: LoginRequestSearch, by caller: Caller
+        _ search: TypedCode, by caller: Caller
     ) async throws(AuthorityError) -> LoginRequestView {
         try note("login request \(search.code)")
         throw .sessionOver
     }
 
     func answerLoginRequest(
-        _ search: LoginRequestSearch, allows: Bool, by caller: Caller
+        _ search: TypedCode, allows: Bool, by caller: Caller
     ) async throws(AuthorityError) {
         try note("\(allows ? "allow" : "deny") login request \(search.code)")
     }

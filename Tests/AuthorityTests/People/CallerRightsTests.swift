@@ -315,7 +315,7 @@ struct RestrictedCallerTests {
             case .ownBoards, .board, .claimState, .openClaims, .identities, .explain,
                 .ownAlerts, .commands:
                 #expect(verdict == (restricted ? .nothing : .allowed))
-            case .claim, .renew:
+            case .claim, .renew, .readClaimCode, .nameClaimCode:
                 #expect(isRefused == (restricted || !(mayClaim || administrator)))
             default:
                 #expect(isRefused == restricted)

@@ -20,19 +20,19 @@ extension House {
         _ request: OpenLoginRequest, allows: Bool, by caller: Caller, from origin: String = "test"
     ) async throws {
         try await authority.answerLoginRequest(
-            LoginRequestSearch(request.userCode, origin: origin), allows: allows, by: caller)
+            TypedCode(request.userCode, origin: origin), allows: allows, by: caller)
     }
 
     func find(
         _ code: UserCode, by caller: Caller, from origin: String = "test"
     ) async throws -> LoginRequestView {
         try await authority.loginRequest(
-            LoginRequestSearch(code, origin: origin), by: caller)
+            TypedCode(code, origin: origin), by: caller)
     }
 }
 
 /// The name of the refusal that `body` throws; nil if it throws none.
-private func refusalName(_ body: () async throws -> some Any) async throws -> Refusal.Name? {
+func refusalName(_ body: () async throws -> some Any) async throws -> Refusal.Name? {
     do {
         _ = try await body()
         return nil
@@ -205,7 +205,7 @@ struct LoginRequestTests {
         let request = try await house.ask()
         let other = house.reconfigured(lifetimes: .consumer)
         try await other.answerLoginRequest(
-            LoginRequestSearch(request.userCode, origin: "test"), allows: true, by: ada)
+            TypedCode(request.userCode, origin: "test"), allows: true, by: ada)
         let use = LoginRequestUse(request.deviceCode, origin: "test")
         let wins = await withTaskGroup(of: Bool.self) { group in
             for authority in [house.authority, other, house.authority, other] {
@@ -260,7 +260,7 @@ struct LoginRequestLimitTests {
         let house = try await House()
         let now = house.clock.now
         try await house.store.transact { transaction throws(AuthorityError) in
-            for number in 0..<LoginRequestLimit.all {
+            for number in 0..<LoginRequestLimit.room.all {
                 let bytes = [UInt8(number >> 8), UInt8(number & 255)]
                 let request = LoginRequestRecord(
                     deviceHash: bytes, userHash: bytes, program: "p",

@@ -11,14 +11,14 @@ extension MemoryTransaction {
     }
 
     func loginRequestEnd(
-        in scope: LoginRequestScope, skipping skipped: Int, after now: Timestamp
+        in scope: RequestScope, skipping skipped: Int, after now: Timestamp
     ) -> Timestamp? {
         let ends = tables.loginRequests.filter { request in
             let origin = CountedOrigin(request.origin)
             guard request.endsAt > now else { return false }
             return switch scope {
             case .address(let address): origin.description == address
-            case .network(let network): LoginRequestScope.network(of: origin) == network
+            case .network(let network): RequestScope.network(of: origin) == network
             case .all: true
             }
         }.map(\.endsAt).sorted(by: >)

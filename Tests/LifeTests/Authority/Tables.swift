@@ -54,6 +54,7 @@ struct Tables: Sendable {
     var passkeys: [PasskeyRecord] = []
     var recoveryCodes: [UserID: RecoveryCodeRecord] = [:]
     var loginRequests: [LoginRequestRecord] = []
+    var claimCodes: [ClaimCodeRecord] = []
 }
 
 extension Tables {

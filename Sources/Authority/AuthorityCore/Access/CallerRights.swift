@@ -17,16 +17,26 @@ enum CallKind: CaseIterable, Sendable {
     case confirm, passkeys, beginPasskey, addPasskey, renamePasskey, removePasskey
     case makeRecoveryCode
     case readLoginRequest, allowLogin, denyLogin
+    case readClaimCode, nameClaimCode
     case ownAlerts, everyAlert, testAlerts
     case ownPush, push
     case sendCommand, commands
     case invite, shares, endShare, readInvitation, acceptInvitation
 
+    /// Whether it is only for people who may claim boards.
+    var isClaim: Bool {
+        switch self {
+        case .claim, .renew, .readClaimCode, .nameClaimCode: true
+        default: false
+        }
+    }
+
     /// The protected class that the request writes. Nil if it writes none.
     var writtenClass: ClassName? {
         switch self {
         case .logout, .upgrade, .claim, .endClaim, .forgetRevocation, .renew, .release, .replace,
-            .revoke, .makeSession, .update, .extend, .changeScope, .revokeAll, .allowLogin: .session
+            .revoke, .makeSession, .update, .extend, .changeScope, .revokeAll, .allowLogin,
+            .nameClaimCode: .session
         case .addUser, .changeProfile, .changeUser, .link, .unlink, .beginPasskey, .addPasskey,
             .renamePasskey, .removePasskey, .makeRecoveryCode: .user
         case .makeRole, .writeRole: .role
@@ -36,7 +46,7 @@ enum CallKind: CaseIterable, Sendable {
             .brokerLogin, .consumers, .makeConsumer, .removeConsumer, .identities, .ownAlerts,
             .everyAlert, .testAlerts, .ownPush, .push, .confirm, .passkeys, .readLoginRequest,
             .denyLogin, .sendCommand, .commands, .invite, .shares, .endShare, .readInvitation,
-            .acceptInvitation: nil
+            .acceptInvitation, .readClaimCode: nil
         }
     }
 }
@@ -72,7 +82,7 @@ struct CallerRights: Equatable, Sendable {
                 : .refused(Refusal(.forbidden, "only an administrator may do this"))
         }
         if isRestricted { return judgeRestricted(deed) }
-        if deed == .claim || deed == .renew, !mayClaim, !isAdministrator {
+        if deed.isClaim, !mayClaim, !isAdministrator {
             return .refused(
                 Refusal(
                     .forbidden, "an administrator has not allowed you to claim boards",
@@ -123,7 +133,7 @@ struct CallerRights: Equatable, Sendable {
             .identities, .link, .unlink, .ownAlerts, .confirm, .passkeys, .beginPasskey,
             .addPasskey, .renamePasskey, .removePasskey, .makeRecoveryCode, .readLoginRequest,
             .allowLogin, .denyLogin, .ownPush, .push, .sendCommand, .commands, .invite, .shares,
-            .endShare, .readInvitation, .acceptInvitation: false
+            .endShare, .readInvitation, .acceptInvitation, .readClaimCode, .nameClaimCode: false
         case .everyOpenClaim, .endClaim, .forgetRevocation, .everyBoard, .board, .rename,
             .explain, .renew, .release, .replace, .everySession, .session, .revoke, .update,
             .extend, .changeScope, .revokeAll, .users, .addUser, .changeProfile, .changeUser,

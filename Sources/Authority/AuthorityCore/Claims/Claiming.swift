@@ -8,27 +8,38 @@ extension Authority {
         _ order: ClaimOrder, by caller: Caller
     ) async throws(AuthorityError) -> Claim {
         try ClaimBase(order.url.base).require(of: info)
-        let duration = try lifetime(order.duration)
         let (claim, notes) = try await act(.claim, by: caller) { act throws(AuthorityError) in
-            let scope = try order.scope.map { scope throws(AuthorityError) in
-                try accepted(scope, by: act.user)
-            }
-            try clearTheWay(order.url, act)
-            let provisioning = Provisioning(
-                authority: self, transaction: act.transaction,
-                board: ProvisionedBoard(order.url), claimant: act.user,
-                actor: act.user.username, asking: act.session.session.createdWith, scope: scope,
-                duration: duration,
-                custom: try CustomFields(order.custom),
-                brought: try order.imported.map { tokens throws(AuthorityError) in
-                    try TokenImport(act: act, url: order.url).judge(tokens)
-                },
-                now: act.now)
-            let claim = try provisioning.makeClaim()
+            let claim = try makeClaim(order, act)
             return (claim, try waitNotes(on: claim, act))
         }
         try await publish(claim)
         return claim.view(at: claim.createdAt, notes)
+    }
+
+    /// Makes the claim within the transaction of its claimant.
+    func makeClaim(_ order: ClaimOrder, _ act: Act) throws(AuthorityError) -> ClaimRecord {
+        let duration = try lifetime(order.terms.duration)
+        let scope = try order.terms.scope.map { scope throws(AuthorityError) in
+            try accepted(scope, by: act.user)
+        }
+        guard try !act.transaction.isUsed(secretHash: try hash(of: order.url.secret)) else {
+            throw .refused(Refusal(
+                .forbidden,
+                "this claim URL was used; make a new one with `postern-agent pair --new`",
+                name: .claimUsed))
+        }
+        try clearTheWay(to: order.url.installation, order.url.deviceKey, act)
+        let provisioning = Provisioning(
+            authority: self, transaction: act.transaction,
+            board: ProvisionedBoard(order.url), claimant: act.user,
+            actor: act.user.username, asking: act.session.session.createdWith, scope: scope,
+            duration: duration,
+            custom: try CustomFields(order.terms.custom),
+            brought: try order.imported.map { tokens throws(AuthorityError) in
+                try TokenImport(act: act, url: order.url).judge(tokens)
+            },
+            now: act.now)
+        return try provisioning.makeClaim()
     }
 
     /// Waits until the broker has the provisioning. Cancels the claim if that fails.
@@ -67,34 +78,30 @@ extension Authority {
         return wished
     }
 
-    /// Refuses a used secret, another user's board, another key for a known board, and a second
-    /// claim while one is open. Closes an open claim that has expired, and a renewal that waits:
-    /// the person is at the board now.
-    private func clearTheWay(_ url: ClaimURL, _ act: Act) throws(AuthorityError) {
+    /// Refuses another user's board, another key for a known board, and a second claim while one
+    /// is open. Closes an open claim that has expired, and a renewal that waits: the person is at
+    /// the board now.
+    func clearTheWay(
+        to board: InstallationID, _ deviceKey: [UInt8], _ act: Act
+    ) throws(AuthorityError) {
         let (transaction, now) = (act.transaction, act.now)
-        guard try !transaction.isUsed(secretHash: try hash(of: url.secret)) else {
-            throw .refused(Refusal(
-                .forbidden,
-                "this claim URL was used; make a new one with `postern-agent pair --new`",
-                name: .claimUsed))
-        }
-        guard try transaction.replacement(of: url.installation) == nil,
-            try !transaction.isReplaced(deviceKey: url.deviceKey)
+        guard try transaction.replacement(of: board) == nil,
+            try !transaction.isReplaced(deviceKey: deviceKey)
         else {
             throw .refused(Refusal(
                 .forbidden, "another board took the place of this one, so its key is refused; to "
                     + "use this machine again, empty the agent's state folder and pair it",
                 name: .boardReplaced))
         }
-        try act.mayClaim(url.installation)
-        if let board = try transaction.board(url.installation), !board.released,
-            board.deviceKey != url.deviceKey
+        try act.mayClaim(board)
+        if let known = try transaction.board(board), !known.released,
+            known.deviceKey != deviceKey
         {
             throw .refused(Refusal(
                 .forbidden, "this board is known with another key; its owner must release it",
                 name: .boardHasAnotherKey))
         }
-        guard let open = try transaction.openClaim(on: url.installation) else { return }
+        guard let open = try transaction.openClaim(on: board) else { return }
         guard open.expiresAt <= now || open.renews != nil else {
             throw .refused(Refusal(
                 .forbidden, "this board has an open claim already, which it takes when it is "

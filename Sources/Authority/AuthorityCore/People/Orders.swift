@@ -126,23 +126,38 @@ package struct SessionDraft: Sendable {
 /// A request to claim one board.
 package struct ClaimOrder: Sendable {
     package let url: ClaimURL
-    /// Nil: the authority's own limit.
-    package let duration: Duration?
-    package let scope: ScopeDocument?
-    /// Custom fields of the session.
-    package let custom: [String: JSONValue]
+    package let terms: ClaimTerms
     /// Tokens from elsewhere, to use instead of new ones.
     package let imported: ImportedTokens?
+
+    package init(url: ClaimURL, terms: ClaimTerms, imported: ImportedTokens? = nil) {
+        self.url = url
+        self.terms = terms
+        self.imported = imported
+    }
 
     package init(
         url: ClaimURL, duration: Duration?, scope: ScopeDocument?,
         custom: [String: JSONValue] = [:], imported: ImportedTokens? = nil
     ) {
-        self.url = url
+        self.init(
+            url: url, terms: ClaimTerms(duration: duration, scope: scope, custom: custom),
+            imported: imported)
+    }
+}
+
+/// What the claimant chooses.
+package struct ClaimTerms: Sendable {
+    /// Nil: the authority's own limit.
+    package let duration: Duration?
+    package let scope: ScopeDocument?
+    /// Custom fields of the session.
+    package let custom: [String: JSONValue]
+
+    package init(duration: Duration?, scope: ScopeDocument?, custom: [String: JSONValue] = [:]) {
         self.duration = duration
         self.scope = scope
         self.custom = custom
-        self.imported = imported
     }
 }
 

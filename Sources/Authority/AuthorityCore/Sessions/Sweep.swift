@@ -19,6 +19,7 @@ extension Authority {
                     before: now - AuthorityRules.auditMemory, limit: limit),
                 try transaction.deleteSpentProofs(endedBefore: now, limit: limit),
                 try transaction.deleteLoginRequests(endedBefore: now, limit: limit),
+                try transaction.deleteClaimCodes(endedBefore: now, limit: limit),
                 try endDueShares(transaction, at: now, limit: limit),
                 try transaction.deleteInvitations(expiredBefore: now, limit: limit),
                 try transaction.deleteRequests(endedBefore: now, limit: limit),

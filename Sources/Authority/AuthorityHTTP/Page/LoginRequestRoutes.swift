@@ -70,10 +70,10 @@ struct LoginRequestRoutes: Sendable {
 
     private func search(
         _ json: JSONObject, _ call: Call
-    ) throws(AuthorityError) -> LoginRequestSearch {
+    ) throws(AuthorityError) -> TypedCode {
         let code = try reading { () throws(WireError) in
             try json.parsed("userCode") { UserCode($0) }
         }
-        return LoginRequestSearch(code, origin: call.origin)
+        return TypedCode(code, origin: call.origin)
     }
 }

@@ -15,24 +15,15 @@ extension SessionDraft {
 }
 
 extension ClaimOrder {
-    /// `{"url", "durationSeconds"?, "scope"?, "session"?}`. Beside custom fields, `session` may
-    /// hold a `sessionToken` that was made elsewhere, and its `accessToken`.
+    /// `{"url"}` and the terms. Beside custom fields, `session` may hold a `sessionToken` that was
+    /// made elsewhere, and its `accessToken`.
     init(json: JSONObject) throws(AuthorityError) {
-        let session = try reading { () throws(WireError) in
-            try json.optional("session") { $0.asObject.map(JSONObject.init) } ?? JSONObject([:])
-        }
-        try session.requireNoACL()
-        let custom = CustomFields.settable(session.members)
+        let terms = try ClaimTerms(json: json)
         let url = try Self.url(in: json)
-        let duration = try Self.duration(in: json)
-        self = try reading { () throws(WireError) in
-            ClaimOrder(
-                url: url, duration: duration,
-                scope: try json.optional("scope") { value in
-                    value.asObject == nil ? nil : ScopeDocument(unchecked: value)
-                },
-                custom: custom, imported: try ImportedTokens(session: session))
+        let imported = try reading { () throws(WireError) in
+            try ImportedTokens(session: try json.session)
         }
+        self.init(url: url, terms: terms, imported: imported)
     }
 
     private static func url(in json: JSONObject) throws(AuthorityError) -> ClaimURL {
@@ -47,6 +38,24 @@ extension ClaimOrder {
         } catch {
             let code = ErrorCode(rawValue: error.refusal.code) ?? .validation
             throw .refused(Refusal(code, ClaimURL.words(for: error), name: .claimMalformed))
+        }
+    }
+}
+
+extension ClaimTerms {
+    /// `{"durationSeconds"?, "scope"?, "session"?}`.
+    init(json: JSONObject) throws(AuthorityError) {
+        let session = try reading { () throws(WireError) in try json.session }
+        try session.requireNoACL()
+        let custom = CustomFields.settable(session.members)
+        let duration = try Self.duration(in: json)
+        self = try reading { () throws(WireError) in
+            ClaimTerms(
+                duration: duration,
+                scope: try json.optional("scope") { value in
+                    value.asObject == nil ? nil : ScopeDocument(unchecked: value)
+                },
+                custom: custom)
         }
     }
 
@@ -66,6 +75,13 @@ extension ClaimOrder {
 }
 
 extension JSONObject {
+    /// The member `session`; empty if there is none.
+    fileprivate var session: JSONObject {
+        get throws(WireError) {
+            try optional("session") { $0.asObject.map(JSONObject.init) } ?? JSONObject([:])
+        }
+    }
+
     /// The code and the text of Parse server. Source: `RestWrite.handleSession`.
     fileprivate func requireNoACL() throws(AuthorityError) {
         guard members["ACL"] ?? .null == .null else {

@@ -27,6 +27,7 @@ struct PosternRoutes: Sendable {
             + LoginRequestRoutes(frontend: frontend).routes
             + ProviderRoutes(frontend: frontend).routes
             + ClaimRoutes(frontend: frontend).routes
+            + ClaimCodeRoutes(frontend: frontend).routes
             + BoardRoutes(frontend: frontend, live: live, data: data).routes
             + ShareRoutes(frontend: frontend).routes
             + SeriesRoutes(frontend: frontend, live: live, data: data).routes

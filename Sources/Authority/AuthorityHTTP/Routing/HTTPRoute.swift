@@ -70,8 +70,12 @@ struct HTTPRoute: Sendable {
 
     /// Whether the route accepts the session from the console's cookie.
     var takesCookie: Bool {
-        if case .shown = access { return false }
-        return !isParse && path.hasPrefix("/postern/v1/")
+        switch access {
+        case .shown: return false
+        // A board's request.
+        case .open where method == .post: return false
+        default: return !isParse && path.hasPrefix("/postern/v1/")
+        }
     }
 
     func under(_ mount: String) -> HTTPRoute {

@@ -6,7 +6,7 @@ import Synchronization
 /// Refuses people's requests under overload, so that none waits for too long.
 ///
 /// GET is refused first, then the other methods. Some requests are never refused: DELETE, logout
-/// and `revoke`, because they end sessions and release boards. Routes that need no credentials (the
+/// and `revoke`, because they end sessions and release boards. A GET that needs no credentials (the
 /// page, `health`) and a broker's question about a board are never refused either. Logins at
 /// providers are refused with the other methods.
 final class RequestThrottle: Sendable {
@@ -113,6 +113,7 @@ extension HTTPRoute {
     /// The load level from which the route is refused; nil: never.
     var refusedFrom: LoadLevel? {
         switch access {
+        case .open where method == .post: break
         case .open, .shown: return asksForStrangers ? .severe : nil
         case .application, .session, .sessionOrMaster, .sessionOrNone: break
         }

@@ -275,5 +275,23 @@ extension Schema {
         Table(
             name: "spent_secrets", columns: [.bytes("secret_hash")], key: ["secret_hash"],
             isKeptByKey: true),
+        // Boards that wait for a person who types their code. `address` and `network` are what the
+        // limits count.
+        Table(
+            name: "claim_codes",
+            columns: [
+                .bytes("device_hash"), .bytes("user_hash"), .text("installation_id"),
+                .bytes("device_key"), .text("board_name"), .text("origin"), .text("address"),
+                .text("network"), .integer("created_at"), .integer("ends_at"), .text("state"),
+                .text("user_id", of: "users").optional, .text("session_id").optional,
+                .integer("duration").optional, .text("scope").optional,
+                .text("custom").optional, .text("claim_id").optional,
+            ], key: ["device_hash"],
+            indexes: [
+                .unique("user_hash", "claim_code_codes"),
+                .on("address, ends_at", "claim_codes_of_address"),
+                .on("network, ends_at", "claim_codes_of_network"),
+                .on("ends_at", "claim_code_ends"),
+            ], check: "state IN ('waiting', 'named', 'claimed', 'refused')"),
     ]
 }

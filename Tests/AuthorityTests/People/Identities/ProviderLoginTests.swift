@@ -208,7 +208,7 @@ struct ProviderLoginTests {
             let opened = try await codes.login(authority, isAgain: true).get()
             let caller = try await authority.caller(opened.token)
             let request = try await house.ask()
-            let search = LoginRequestSearch(request.userCode, origin: "test")
+            let search = TypedCode(request.userCode, origin: "test")
             let deeds: [() async throws -> Void] = [
                 { try await authority.answerLoginRequest(search, allows: true, by: caller) },
                 { _ = try await authority.makeRecoveryCode(of: opened.user.username, by: caller) },

@@ -42,7 +42,20 @@ package struct UserCode: Equatable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The code with which a program gets its session: 32 random bytes.
+/// A code that a person typed at the page.
+package struct TypedCode: Sendable {
+    package let code: UserCode
+    /// The peer's address, for the rate limit and the audit log.
+    package let origin: String
+
+    package init(_ code: UserCode, origin: String) {
+        self.code = code
+        self.origin = origin
+    }
+}
+
+/// The secret of the program or board that shows a `UserCode`: 32 random bytes. With it the program
+/// learns what the person decided.
 package struct DeviceCode: Sendable {
     package let secret: SecretBytes
     static let randomCount = 32
@@ -57,7 +70,7 @@ package struct DeviceCode: Sendable {
         secret = SecretBytes(bytes)
     }
 
-    /// Only the program that asks may see it.
+    /// Only the program or board that asks may see it.
     package func reveal() -> String { Base64URL.encode(secret.reveal()) }
 }
 

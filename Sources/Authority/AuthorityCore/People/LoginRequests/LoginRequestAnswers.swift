@@ -3,7 +3,7 @@ import Sessions
 /// The person's side of a login request: they find it by its code, and decide.
 extension Authority {
     package func loginRequest(
-        _ search: LoginRequestSearch, by caller: Caller
+        _ search: TypedCode, by caller: Caller
     ) async throws(AuthorityError) -> LoginRequestView {
         let found = try await act(.readLoginRequest, by: caller) { act throws(AuthorityError) in
             try find(search, act)
@@ -16,7 +16,7 @@ extension Authority {
     }
 
     package func answerLoginRequest(
-        _ search: LoginRequestSearch, allows: Bool, by caller: Caller
+        _ search: TypedCode, allows: Bool, by caller: Caller
     ) async throws(AuthorityError) {
         let deed: CallKind = allows ? .allowLogin : .denyLogin
         let found = try await act(deed, by: caller) { act throws(AuthorityError) in
@@ -38,22 +38,38 @@ extension Authority {
     /// Count and search are one transaction, so that parallel tries count, too. A right code clears
     /// no wrong ones: otherwise a request of one's own would give new tries.
     private func find(
-        _ search: LoginRequestSearch, _ act: Act
+        _ search: TypedCode, _ act: Act
     ) throws(AuthorityError) -> LoginRequestRecord? {
-        let keys = [
-            ("user code \(act.user.objectID)", LoginRequestLimit.ofUser),
-            ("user code from \(CountedOrigin(search.origin))", LoginRequestLimit.ofAddress),
-        ]
-        for (key, limit) in keys {
-            if let wait = try wait(key, atMost: limit, act.transaction, at: act.now) {
-                throw .refused(.tooMany("wrong codes", wait: wait))
-            }
-        }
+        try act.requireCodeTries(from: search.origin)
         let found = try act.transaction.loginRequest(userHash: try hash(of: search.code))
         if let found, found.state == .waiting, found.endsAt > act.now { return found }
-        for (key, _) in keys { try act.transaction.countFailure(key, at: act.now) }
+        try act.countWrongCode(from: search.origin)
         try act.audit("login.code-wrong", of: act.session, search.origin)
         return nil
+    }
+}
+
+/// Counts wrong codes of programs and of boards together, per user and per address.
+extension Act {
+    /// Throws 155 if there were too many.
+    func requireCodeTries(from origin: String) throws(AuthorityError) {
+        for (key, limit) in codeKeys(origin) {
+            guard let wait = try authority.wait(key, atMost: limit, transaction, at: now) else {
+                continue
+            }
+            throw .refused(.tooMany("wrong codes", wait: wait))
+        }
+    }
+
+    func countWrongCode(from origin: String) throws(AuthorityError) {
+        for (key, _) in codeKeys(origin) { try transaction.countFailure(key, at: now) }
+    }
+
+    private func codeKeys(_ origin: String) -> [(String, Int)] {
+        [
+            ("user code \(user.objectID)", LoginRequestLimit.ofUser),
+            ("user code from \(CountedOrigin(origin))", LoginRequestLimit.ofAddress),
+        ]
     }
 }
 

@@ -14,11 +14,11 @@ package protocol LoginRequestFrontend {
     /// The request that waits under this code. 101 if there is none; 155 for too many wrong codes
     /// of this user or from this address. `answerLoginRequest` has the same rule.
     func loginRequest(
-        _ search: LoginRequestSearch, by caller: Caller
+        _ search: TypedCode, by caller: Caller
     ) async throws(AuthorityError) -> LoginRequestView
     /// Allows or denies a request. To allow needs a confirmation.
     func answerLoginRequest(
-        _ search: LoginRequestSearch, allows: Bool, by caller: Caller
+        _ search: TypedCode, allows: Bool, by caller: Caller
     ) async throws(AuthorityError)
 }
 
@@ -56,18 +56,6 @@ package struct LoginRequestUse: Sendable {
     package let origin: String
 
     package init(_ code: DeviceCode, origin: String) {
-        self.code = code
-        self.origin = origin
-    }
-}
-
-/// A person who types a code at the page.
-package struct LoginRequestSearch: Sendable {
-    package let code: UserCode
-    /// The peer's address, for the rate limit and the audit log.
-    package let origin: String
-
-    package init(_ code: UserCode, origin: String) {
         self.code = code
         self.origin = origin
     }

@@ -50,27 +50,13 @@ package struct LoginRequestRecord: Equatable, Sendable {
     }
 }
 
-/// A set of login requests that is limited in number.
-package enum LoginRequestScope: Sendable {
-    /// From one `CountedOrigin`.
-    case address(String)
-    /// From one network of many addresses.
-    case network(String)
-    case all
-
-    /// An address, with the widest network that one person may have.
-    package static func network(of origin: CountedOrigin) -> String {
-        (origin.networks.last ?? origin).description
-    }
-}
-
 package protocol LoginRequestTable {
     func loginRequest(deviceHash: [UInt8]) throws(AuthorityError) -> LoginRequestRecord?
     func loginRequest(userHash: [UInt8]) throws(AuthorityError) -> LoginRequestRecord?
     /// The end of the newest request but `skipped` that has not ended yet. Nil if there are no more
     /// than `skipped`.
     func loginRequestEnd(
-        in scope: LoginRequestScope, skipping skipped: Int, after now: Timestamp
+        in scope: RequestScope, skipping skipped: Int, after now: Timestamp
     ) throws(AuthorityError) -> Timestamp?
     /// Returns false if one of the two codes is taken.
     func insert(_ request: LoginRequestRecord) throws(AuthorityError) -> Bool

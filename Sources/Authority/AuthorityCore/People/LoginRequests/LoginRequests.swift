@@ -2,11 +2,8 @@ import Sessions
 
 /// Limits for login requests.
 enum LoginRequestLimit {
-    /// Requests that wait, of one address.
-    static let address = 10
-    /// Of one network in which a person may have many addresses.
-    static let network = 50
-    static let all = 4096
+    /// Requests that wait.
+    static let room = RequestRoom(things: "login requests", address: 10, network: 50, all: 4096)
     /// Wrong codes of one user, and from one address, within `LoginLimit.window`.
     static let ofUser = 10
     static let ofAddress = 30
@@ -46,19 +43,12 @@ extension Authority {
         throw .failed(layer: "crypto", text: "the random numbers are not random")
     }
 
-    /// Throws 155 if too many requests wait already.
     private func requireRoom(
         for origin: CountedOrigin, _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) {
-        let limits: [(LoginRequestScope, Int)] = [
-            (.address(origin.description), LoginRequestLimit.address),
-            (.network(LoginRequestScope.network(of: origin)), LoginRequestLimit.network),
-            (.all, LoginRequestLimit.all),
-        ]
-        for (scope, limit) in limits {
-            let end = try transaction.loginRequestEnd(in: scope, skipping: limit - 1, after: now)
-            guard let end else { continue }
-            throw .refused(.tooMany("login requests", wait: end - now))
+        try LoginRequestLimit.room.require(for: origin, at: now) {
+            scope, skipped throws(AuthorityError) in
+            try transaction.loginRequestEnd(in: scope, skipping: skipped, after: now)
         }
     }
 

@@ -18,7 +18,7 @@ extension StoreTransaction {
     }
 
     func loginRequestEnd(
-        in scope: LoginRequestScope, skipping skipped: Int, after now: Timestamp
+        in scope: RequestScope, skipping skipped: Int, after now: Timestamp
     ) throws(AuthorityError) -> Timestamp? {
         let order = """
             ends_at BETWEEN ?1 AND ?2 ORDER BY ends_at DESC LIMIT 1 OFFSET ?3
@@ -50,7 +50,7 @@ extension StoreTransaction {
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
             """,
             [request.deviceHash, request.userHash, request.program, request.origin,
-             address.description, LoginRequestScope.network(of: address),
+             address.description, RequestScope.network(of: address),
              request.createdAt.milliseconds, request.endsAt.milliseconds,
              request.state.rawValue]) == 1
     }
