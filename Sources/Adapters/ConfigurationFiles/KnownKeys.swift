@@ -29,7 +29,7 @@ extension KnownKeys {
         bus.insecure
         uplink.uri uplink.ca_file uplink.certificate_file uplink.key_file uplink.insecure
         uplink.spread
-        claim.base claim.expires
+        claim.base claim.expires claim.ca_file
         session.offline
         outbox.max_bytes outbox.max_age outbox.when_full outbox.keep outbox.durability
         key.source key.tpm

@@ -54,6 +54,8 @@ package struct BoardSettings: Equatable, Sendable {
         package var base: String
         /// How long a claim is valid.
         package var expires: Duration
+        /// PEM file of the CAs that `pair` trusts for that page. Nil: the system's store.
+        package var caFile: String?
     }
 
     package struct Outbox: Equatable, Sendable {
@@ -154,7 +156,8 @@ extension BoardSettings {
     private static func claim(_ section: TOMLSection) throws(SettingsError) -> Claim {
         return Claim(
             base: try section.value("base", SettingValue.claimBase) ?? ClaimURL.defaultBase,
-            expires: try section.value("expires", SettingValue.span) ?? .seconds(86_400))
+            expires: try section.value("expires", SettingValue.span) ?? .seconds(86_400),
+            caFile: try section.value("ca_file", SettingValue.absolutePath))
     }
 
     private static func offline(_ section: TOMLSection) throws(SettingsError) -> Duration? {

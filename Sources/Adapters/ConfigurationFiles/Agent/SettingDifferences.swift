@@ -27,6 +27,7 @@ extension BoardSettings {
             ("uplink.spread", uplink.spread == other.uplink.spread),
             ("claim.base", claim.base == other.claim.base),
             ("claim.expires", claim.expires == other.claim.expires),
+            ("claim.ca_file", claim.caFile == other.claim.caFile),
             ("session.offline", offline == other.offline),
             ("outbox.max_bytes", outbox.maxBytes == other.outbox.maxBytes),
             ("outbox.max_age", outbox.maxAge == other.outbox.maxAge),

@@ -16,25 +16,27 @@ package enum ChildProgram {
         }
     }
 
-    /// Runs `name` from `/usr/bin`, `/bin`, `/usr/sbin` or `/sbin`, with no input and a minimal
-    /// environment. Returns at most `limit` bytes of its standard output. After `patience`, or with
-    /// more output, it is killed, and the output so far is returned.
+    /// The most that a program can get on its standard input: the smallest capacity of a pipe.
+    /// Source: pipe(7).
+    package static let inputLimit = 4096
+
+    /// Runs `name` from `/usr/bin`, `/bin`, `/usr/sbin` or `/sbin`, in a minimal environment, with
+    /// `input` on its standard input. Returns at most `limit` bytes of its standard output. After
+    /// `patience`, or with more output, it is killed, and the output so far is returned.
     ///
-    /// Throws `ended` if the status is not 0 and there was no output. The corresponding C function
-    /// is `posix_spawn`.
+    /// Secrets belong in `input`, because other users can read `arguments`. Throws `ended` if the
+    /// status is not 0 and there was no output. The corresponding C function is `posix_spawn`.
     package static func output(
-        of name: String, _ arguments: [String], limit: Int, patience: Duration
+        of name: String, _ arguments: [String], input: [UInt8] = [], limit: Int,
+        patience: Duration
     ) throws(Failure) -> [UInt8] {
         let paths: [String] = ["/usr/bin", "/bin", "/usr/sbin", "/sbin"].map { "\($0)/\(name)" }
         guard let path = paths.first(where: isProgram) else { throw .notInstalled(name) }
         do throws(SystemError) {
-            var ends: [Int32] = [-1, -1]
-            guard unsafe pipe(&ends) == 0 else { throw .last("pipe") }
-            for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-            _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)
-            let reader = Descriptor(owning: ends[0])
-            let child = try start(path, [name] + arguments, output: Descriptor(owning: ends[1]))
-            let bytes = read(reader, limit: limit, until: SystemClock.monotonic + patience)
+            let output = try Pipe()
+            let child = try start(
+                path, [name] + arguments, input: try Pipe.filled(input), output: output.writer)
+            let bytes = read(output.reader, limit: limit, until: SystemClock.monotonic + patience)
             _ = kill(child, SIGKILL)
             let status = reap(child)
             guard !bytes.isEmpty || status == 0 else { throw SystemError("", code: -status) }
@@ -49,13 +51,36 @@ package enum ChildProgram {
         unsafe access(path, X_OK) == 0
     }
 
+    /// Both ends of a pipe. A program that is started gets neither, unless as a standard stream.
+    private struct Pipe: ~Copyable {
+        let reader: Descriptor
+        let writer: Descriptor
+
+        init() throws(SystemError) {
+            var ends: [Int32] = [-1, -1]
+            guard unsafe pipe(&ends) == 0 else { throw .last("pipe") }
+            for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+            reader = Descriptor(owning: ends[0])
+            writer = Descriptor(owning: ends[1])
+        }
+
+        /// A pipe that holds these bytes, and ends after them.
+        static func filled(_ bytes: [UInt8]) throws(SystemError) -> Descriptor {
+            let pipe = try Pipe()
+            guard bytes.count <= inputLimit, try pipe.writer.write(bytes[...]) == bytes.count
+            else { throw SystemError("write", code: EMSGSIZE) }
+            return pipe.reader
+        }
+    }
+
     private static func start(
-        _ path: String, _ arguments: [String], output: consuming Descriptor
+        _ path: String, _ arguments: [String], input: consuming Descriptor,
+        output: consuming Descriptor
     ) throws(SystemError) -> pid_t {
         var actions = unsafe posix_spawn_file_actions_t()
         _ = unsafe posix_spawn_file_actions_init(&actions)
         defer { _ = unsafe posix_spawn_file_actions_destroy(&actions) }
-        _ = unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        _ = unsafe posix_spawn_file_actions_adddup2(&actions, input.raw, 0)
         _ = unsafe posix_spawn_file_actions_adddup2(&actions, output.raw, 1)
         _ = unsafe posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
         var words = unsafe Self.copies(arguments)
@@ -75,6 +100,7 @@ package enum ChildProgram {
     private static func read(
         _ reader: borrowing Descriptor, limit: Int, until end: Duration
     ) -> [UInt8] {
+        _ = fcntl(reader.raw, F_SETFL, O_NONBLOCK)
         var all: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 65_536)
         var poller = Poller()

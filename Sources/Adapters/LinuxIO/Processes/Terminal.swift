@@ -51,11 +51,15 @@ package enum Terminal {
 
     /// Asks on the terminal and shows the typed text. Throws if there is no terminal.
     ///
-    /// `nil` if the person cancels. At most 4096 bytes, the longest line of a terminal.
-    package static func ask(_ prompt: String) throws(SystemError) -> String? {
+    /// `nil` if the person cancels. At most 4096 bytes, the longest line of a terminal. With
+    /// `discardingEarlierInput` nothing that was typed before the question can answer it.
+    package static func ask(
+        _ prompt: String, discardingEarlierInput: Bool = false
+    ) throws(SystemError) -> String? {
         let raw = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
         guard raw >= 0 else { throw .last("open /dev/tty") }
         let terminal = Descriptor(owning: raw)
+        if discardingEarlierInput { _ = tcflush(raw, TCIFLUSH) }
         try terminal.writeAll(Array(prompt.utf8))
         var line = [UInt8](repeating: 0, count: 4096)
         guard case .bytes(let count) = try terminal.read(into: &line) else { return nil }

@@ -37,8 +37,20 @@ struct SetupFile {
         if let claimBase {
             sections.append("\n[claim]                              # what the pairing code opens")
             sections.append("base = \(Self.quoted(claimBase))")
+            if let caFile, isOnHost(ofPage: claimBase) {
+                sections.append("ca_file = \(Self.quoted(caFile))")
+            }
         }
         return sections.joined(separator: "\n") + "\n"
+    }
+
+    /// Whether the broker and this page are on one host. An authority with its own CA then uses it
+    /// for both.
+    private func isOnHost(ofPage page: String) -> Bool {
+        let host = page.split(separator: "/", omittingEmptySubsequences: true).dropFirst().first
+        guard page.hasPrefix("https://"), let host, let place = try? BrokerURI("mqtts://\(host)")
+        else { return false }
+        return place.host == uplink.host
     }
 
     private var busLines: [String] {

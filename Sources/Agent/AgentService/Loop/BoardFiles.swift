@@ -102,7 +102,7 @@ package struct BoardFiles {
             settings.outbox, volatileWindow: "\(settings.runDir)/window")
     }
 
-    var controlPath: String { "\(settings.runDir)/agent.sock" }
+    package var controlPath: String { "\(settings.runDir)/agent.sock" }
 
     var uplinkDefaults: UplinkDefaults {
         UplinkDefaults(

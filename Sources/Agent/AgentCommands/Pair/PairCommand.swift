@@ -1,6 +1,7 @@
 import AgentCore
 import AgentService
 import ArgumentParser
+import ConfigurationFiles
 import LinuxIO
 import QRCode
 import Sessions
@@ -11,7 +12,11 @@ struct PairCommand: AgentVerb {
     static let configuration = CommandConfiguration(
         commandName: "pair", abstract: "Show the code with which a person claims this board.",
         discussion: """
-            A person who sees the code can claim the board: show it to nobody else. It works once.
+            A person who sees the QR code can claim the board: show it to nobody else. It works \
+            once.
+
+            On a terminal there is also a short code to type at the authority's claim page. It \
+            gives nobody the board: you confirm the person here.
             """)
 
     @OptionGroup var place: BoardPlace
@@ -20,7 +25,7 @@ struct PairCommand: AgentVerb {
     var new = false
 
     func perform() throws(AgentFailure) -> ExitStatus {
-        let (isRunning, answer) = try ask()
+        let (files, isRunning, answer) = try ask()
         if let refusal = try? Refusal(json: answer) {
             throw AgentFailure(.usage, refusal.text)
         }
@@ -47,14 +52,36 @@ struct PairCommand: AgentVerb {
             ProcessEnd.say(
                 "a phone camera cannot open this: paste it at the authority's /claim, or set base "
                     + "under [claim] in agent.toml to that address", to: .error)
+        } else if Terminal.isTerminal(.input), Terminal.isTerminal(.output) {
+            showShortCode(for: url, files)
         }
         return .ok
     }
 
+    /// Waits until a person has claimed the board, or the code is over.
+    private func showShortCode(for text: String, _ files: BoardFiles) {
+        guard let url = try? ClaimURL(text) else { return }
+        let settings = files.settings.claim
+        guard let page = AuthorityPage(base: settings.base, caFile: settings.caFile) else {
+            return ProcessEnd.say(
+                "no short code: base under [claim] in agent.toml must be an https:// address that "
+                    + "ends with /claim", to: .error)
+        }
+        do throws(AuthorityPage.Failure) {
+            let code = try ShortCode(of: url, at: page)
+            code.serve(watching: ClaimWatch(files))
+        } catch {
+            ProcessEnd.say("no short code: \(error.sentence)", to: .error)
+        }
+    }
+
     /// The claim code lets a person take the board, so only root and the agent's group may see it.
-    private func ask() throws(AgentFailure) -> (isRunning: Bool, answer: JSONObject) {
+    private func ask(
+    ) throws(AgentFailure) -> (files: BoardFiles, isRunning: Bool, answer: JSONObject) {
         do throws(AgentFailure) {
-            return try BoardFiles(folder: place.configDir).ask(new ? .pairNew : .pair)
+            let files = try BoardFiles(folder: place.configDir)
+            let (isRunning, answer) = try files.ask(new ? .pairNew : .pair)
+            return (files, isRunning, answer)
         } catch {
             guard error.status == .notPermitted else { throw error }
             throw AgentFailure(

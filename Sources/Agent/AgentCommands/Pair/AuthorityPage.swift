@@ -1,0 +1,99 @@
+import LinuxIO
+import Sessions
+import Wire
+
+/// The authority behind the claim page that `agent.toml` names. It is asked by the program `curl`,
+/// so that the agent needs no HTTP library.
+struct AuthorityPage {
+    enum Failure: Error {
+        /// Nobody answered, or not as an authority does. The sentence is for people.
+        case noAnswer(String)
+        case refused(Refusal)
+
+        var sentence: String {
+            switch self {
+            case .noAnswer(let text): text
+            case .refused(let refusal): refusal.text
+            }
+        }
+    }
+
+    /// The page, for people: `https://authority.example/claim`.
+    let address: String
+    /// The page without `/claim`.
+    private let root: String
+    private let isEncrypted: Bool
+    /// PEM file of the trusted CAs. Nil: the system's store.
+    private let caFile: String?
+
+    private static let path = "/claim"
+    private static let answerLimit = 64 * 1024
+
+    /// Nil unless `base` ends with `/claim` and is `https://`, or `http://` to this machine.
+    init?(base: String, caFile: String?) {
+        let address = base.hasSuffix("/") ? String(base.dropLast()) : base
+        let isEncrypted = address.hasPrefix("https://")
+        guard address.hasSuffix(Self.path), isEncrypted || address.hasPrefix("http://"),
+            !address.utf8.contains(where: { "?@\\".utf8.contains($0) })
+        else { return nil }
+        let host = address.split(separator: "/", omittingEmptySubsequences: true).dropFirst().first
+        guard let host, let place = try? BrokerURI("mqtt://\(host)"),
+            isEncrypted || place.isLoopback
+        else { return nil }
+        self.address = address
+        self.isEncrypted = isEncrypted
+        self.caFile = caFile
+        root = String(address.dropLast(Self.path.count))
+    }
+
+    /// Sends a request below `/postern/v1`. The members may hold secrets: `curl` gets them on its
+    /// standard input.
+    func post(
+        _ path: String, _ members: [String: JSONValue]
+    ) throws(Failure) -> JSONObject {
+        let output: [UInt8]
+        do throws(ChildProgram.Failure) {
+            output = try ChildProgram.output(
+                of: "curl", arguments(path), input: JSONValue.object(members).bytes,
+                limit: Self.answerLimit, patience: .seconds(15))
+        } catch {
+            throw .noAnswer("\(error)")
+        }
+        return try Self.read(output)
+    }
+
+    /// `-q` comes first: then curl reads no configuration file.
+    private func arguments(_ path: String) -> [String] {
+        [
+            "-q", "--silent", "--show-error", "--stderr", "-", "--globoff",
+            "--proto", isEncrypted ? "=https" : "=http", "--max-time", "10",
+            "--max-filesize", "\(Self.answerLimit)", "--header", "Content-Type: application/json",
+            "--data-binary", "@-", "--write-out", "\\n%{http_code}",
+        ] + (caFile.map { ["--cacert", $0] } ?? []) + ["--url", "\(root)/postern/v1\(path)"]
+    }
+
+    /// The answer, then the status on a line of its own. Without an answer, `curl` says why.
+    static func read(_ output: [UInt8]) throws(Failure) -> JSONObject {
+        guard let end = output.lastIndex(of: UInt8(ascii: "\n")),
+            let status = Int(String(decoding: output[(end + 1)...], as: UTF8.self))
+        else { throw .noAnswer("curl gave no answer") }
+        let body = Array(output[..<end])
+        guard status != 0 else {
+            let line = String(decoding: body.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+            // Source: curl(1), exit codes: 60 is a certificate that no known CA signed.
+            let help = line.hasPrefix("curl: (60)")
+                ? "; name its CA by ca_file under [claim] in agent.toml" : ""
+            throw .noAnswer((line.isEmpty ? "curl got no answer" : line) + help)
+        }
+        guard let json = try? JSONObject(parsing: body, limit: answerLimit) else {
+            throw .noAnswer("it answered with HTTP status \(status), not as an authority")
+        }
+        guard 200...299 ~= status else {
+            guard let refusal = try? Refusal(json: json) else {
+                throw .noAnswer("it answered with HTTP status \(status)")
+            }
+            throw .refused(refusal)
+        }
+        return json
+    }
+}

@@ -1,0 +1,169 @@
+import AgentCore
+import AgentService
+import Cryptography
+import LinuxIO
+import Sessions
+import Wire
+
+/// A code that a person types at the authority's claim page, in place of scanning the QR code. The
+/// person at this terminal confirms who typed it. Only then the claim secret leaves the board.
+///
+/// Source: the wire contract, The short code; RFC 8628 in shape.
+struct ShortCode {
+    private let url: ClaimURL
+    private let page: AuthorityPage
+    private let code: String
+    /// With this secret the authority answers about the code.
+    private let poll: String
+    private let end: Duration
+    private let interval: Duration
+
+    /// Asks the authority for a code. The request holds only what is public.
+    init(of url: ClaimURL, at page: AuthorityPage) throws(AuthorityPage.Failure) {
+        let answer = try page.post("/claim-codes", [
+            "installationId": .string(url.installation.description),
+            "deviceKey": .string(Base64URL.encode(url.deviceKey)), "name": .string(url.name),
+        ])
+        do throws(WireError) {
+            code = try answer.parsed("code", Self.shown)
+            poll = try answer.parsed("poll") { Base64URL.decode($0)?.count == 32 ? $0 : nil }
+            end = SystemClock.monotonic + (try answer.seconds("expiresIn", atMost: 3600))
+            interval = try answer.seconds("interval", atMost: 60)
+        } catch {
+            throw .noAnswer("its answer cannot be read: \(error)")
+        }
+        self.url = url
+        self.page = page
+    }
+
+    /// Shows the code, and waits until the board is claimed by it or by the QR code, or the code is
+    /// over.
+    func serve(watching board: ClaimWatch) {
+        ProcessEnd.say("or type \(code) at \(page.address)", to: .output)
+        if let digest = try? SHA256.digest(url.deviceKey),
+            let fingerprint = BoardFingerprint(digest: digest)
+        {
+            ProcessEnd.say("the page then shows the fingerprint \(fingerprint)", to: .output)
+        }
+        ProcessEnd.say("waiting for a person who claims this board; ^C ends it", to: .error)
+        var fault: String?
+        while SystemClock.monotonic < end {
+            var poller = Poller()
+            _ = try? poller.wait(interval)
+            if let person = board.claimant { return Self.sayClaimed(by: person) }
+            do throws(AuthorityPage.Failure) {
+                if let person = try named() { return decide(about: person, board) }
+                fault = nil
+            } catch {
+                if case .refused = error { return ProcessEnd.say(error.sentence, to: .error) }
+                if fault == nil {
+                    ProcessEnd.say("no answer, trying again: \(error.sentence)", to: .error)
+                }
+                fault = error.sentence
+            }
+        }
+        ProcessEnd.say("the code \(code) is over; run `postern-agent pair` again", to: .error)
+    }
+
+    /// A person who typed the code.
+    private struct Person {
+        let username: String
+        let authority: String
+    }
+
+    /// Nil while nobody has typed the code.
+    private func named() throws(AuthorityPage.Failure) -> Person? {
+        let answer = try page.post("/claim-codes/poll", ["poll": .string(poll)])
+        do throws(WireError) {
+            guard try answer.string("state") == "named" else { return nil }
+            return Person(
+                username: try answer.parsed("username", Self.shown),
+                authority: try answer.parsed("authority", Self.shown))
+        } catch {
+            throw .noAnswer("its answer cannot be read: \(error)")
+        }
+    }
+
+    /// Text of at most 512 bytes. Nil if it has characters that are invisible or move the cursor:
+    /// a name must not look like another.
+    private static func shown(_ text: String) -> String? {
+        let isPlain = text.unicodeScalars.allSatisfy { ClaimURL.shown(String($0)) == String($0) }
+        return isPlain && !text.isEmpty && text.utf8.count <= 512 ? text : nil
+    }
+
+    private func decide(about person: Person, _ board: ClaimWatch) {
+        let question = "\(person.username) wants to claim this board at \(person.authority) "
+            + "(\(page.address)). Is that you? [y/N] "
+        let typed = try? Terminal.ask(question, discardingEarlierInput: true)
+        let isYes = ["y", "yes"].contains((typed ?? nil)?.lowercased() ?? "")
+        do throws(AuthorityPage.Failure) {
+            guard isYes else {
+                _ = try page.post(
+                    "/claim-codes/confirm", ["poll": .string(poll), "refuse": .bool(true)])
+                return ProcessEnd.say(
+                    "refused: nobody got this board; run `postern-agent pair` for a new code",
+                    to: .error)
+            }
+            _ = try page.post("/claim-codes/confirm", [
+                "poll": .string(poll),
+                "claimSecret": .string(Base64URL.encode(url.secret.reveal())),
+            ])
+        } catch {
+            return ProcessEnd.say("✗ \(error.sentence)", to: .error)
+        }
+        ProcessEnd.say("✓ confirmed", to: .error)
+        awaitClaim(board)
+    }
+
+    /// The claim comes over the broker, which may be slow or away.
+    private func awaitClaim(_ board: ClaimWatch) {
+        let end = SystemClock.monotonic + .seconds(60)
+        while SystemClock.monotonic < end {
+            if let person = board.claimant { return Self.sayClaimed(by: person) }
+            var poller = Poller()
+            _ = try? poller.wait(.milliseconds(500))
+        }
+        ProcessEnd.say(
+            "the claim has not arrived yet: the board takes it when its agent runs and reaches "
+                + "the broker; see `postern-agent status`", to: .error)
+    }
+
+    private static func sayClaimed(by person: String) {
+        ProcessEnd.say("✓ \(person) has claimed this board", to: .error)
+    }
+}
+
+/// Sees when a person claims this board, in whatever way.
+struct ClaimWatch {
+    private let path: String
+    /// The session that the board had before.
+    private let earlier: ObjectID?
+
+    init(_ files: BoardFiles) {
+        path = files.controlPath
+        earlier = Self.session(path)?.id
+    }
+
+    /// The user of a session that came since; nil if none did, or no agent runs.
+    var claimant: String? {
+        guard let found = Self.session(path), found.id != earlier else { return nil }
+        return found.username
+    }
+
+    private static func session(_ path: String) -> (id: ObjectID, username: String)? {
+        guard let answer = try? BoardFiles.askRunning(path, .session),
+            answer.text("state") == "available", let session = try? answer.session("session"),
+            let user = try? answer.user("user")
+        else { return nil }
+        return (session.objectID, user.username)
+    }
+}
+
+extension JSONObject {
+    /// A span of 1 to `limit` seconds.
+    fileprivate func seconds(_ name: String, atMost limit: Int64) throws(WireError) -> Duration {
+        let seconds = try integer(name)
+        guard (1...limit).contains(seconds) else { throw .mistyped(name) }
+        return .seconds(seconds)
+    }
+}
