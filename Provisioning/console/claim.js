@@ -13,6 +13,7 @@ import { watchClaim } from "./progress.js";
 import { nameArrival } from "./providers.js";
 import { ruleChooser } from "./rules.js";
 import { canScan, scan } from "./scan.js";
+import { askBoard, boardOf, isCode } from "./shortcode.js";
 import { phrase, t } from "./text.js";
 import { durations, span } from "./time.js";
 
@@ -63,6 +64,7 @@ function next() {
 
 /** The host of a claim that is for another authority; null if it is for this one. */
 function otherHost() {
+  if (claim.code) return null;
   const own = [`${info.publicUrl}/claim`, new URL("../claim", import.meta.url).href];
   if (claim.isOwn || isFor(claim.base, own)) {
     // The authority that the code names has served this page, perhaps under another address.
@@ -106,7 +108,9 @@ function intake() {
       go, error, failed: () => url.focus(),
       async send() {
         if (!url.value.trim()) throw new Error(t("claim.paste"));
-        takeCode(url.value);
+        if (!isCode(url.value)) return takeCode(url.value);
+        claim = await boardOf(url.value);
+        next();
       },
     }, field(t("claim.url"), url), error, go)));
 }
@@ -146,22 +150,47 @@ function showForm() {
   h("p.note", whenItEnds()), rules.node, field(t("claim.name"), name), error, go);
   show(title(), h("p.lead", phrase("claim.as", {
     user: h("strong", me.user.username), name: h("strong", info.name),
-    code: h("code", claim.installationId.slice(0, 8)) })), node);
+    code: h("code", claim.installationId.slice(0, 8)) })), compare(), node);
 
   async function pair(order) {
     go.disabled = true;
     fill(error);
+    const back = () => { show(title(), compare(), node); go.disabled = false; };
+    const made = claim.code && await confirmed(order, back);
+    if (claim?.code && !made) return;
     const steps = watchClaim(claim, { trouble, another, openBoard });
     show(title(), steps.node);
     stop = steps.close;
     try {
-      steps.sent(await post("/claims", order));
+      steps.sent(made || await post("/claims", order));
     } catch (wrong) {
       steps.close();
       if (!me) return;
-      const back = () => { show(title(), node); go.disabled = false; };
       steps.failed(wrong.name, { text: wrong.message }, buttons(wrong.name, back));
     }
+  }
+}
+
+/** What a person compares who typed a code. */
+function compare() {
+  return claim.code && h("div.notice", h("p", phrase("claim.compare", {
+    fingerprint: h("strong#fingerprint", claim.fingerprint) })));
+}
+
+/** The claim of a typed code, once the board has confirmed it; null if it did not. */
+async function confirmed(order, back) {
+  const end = new AbortController();
+  stop = () => end.abort();
+  show(title(), section(".card", "answer", t("claim.answer"),
+    h("p", { role: "status" }, phrase("claim.asks", { user: h("strong", me.user.username) })),
+    compare()));
+  try {
+    return await askBoard(order, end.signal);
+  } catch (wrong) {
+    if (me && !end.signal.aborted) {
+      show(title(), trouble(wrong.name, { text: wrong.message }, buttons(wrong.name, back)));
+    }
+    return null;
   }
 }
 
@@ -174,12 +203,17 @@ function whenItEnds() {
 }
 
 function makeOrder(duration, scope, name) {
-  return { url: `${claim.base}#${claim.fragment}`, scope, session: name ? { name } : undefined,
+  const which = claim.code ? { code: claim.code } : { url: `${claim.base}#${claim.fragment}` };
+  return { ...which, scope, session: name ? { name } : undefined,
     durationSeconds: duration ? Number(duration) : undefined };
 }
 
+// After these another try with the same code is no use.
+const spent = ["claim-used", "claim-other-authority", "claim-malformed", "code-refused",
+  "no-claim-code"];
+
 function buttons(name, back) {
-  if (["claim-used", "claim-other-authority", "claim-malformed"].includes(name)) return [another()];
+  if (spent.includes(name)) return [another()];
   return name === "may-not-claim" ? [leave()] : [again(back), another()];
 }
 

@@ -56,7 +56,8 @@ export function eventWords(event) { return [kinds[event] ?? "", t(`story.${event
 
 export function auditWords(event) { return t(`log.${event}`); }
 const alarms = ["alarm", "identity.shared", "token.foreign", "refresh.forged", "session.reuse",
-  "login.failed", "login.code-wrong", "passkey.failed", "passkey.cloned", "claim.rejected"];
+  "login.failed", "login.code-wrong", "passkey.failed", "passkey.cloned", "claim.rejected",
+  "claim.code-refused", "claim.code-wrong"];
 export function isAlarm(event) { return alarms.some(one => event.startsWith(one)); }
 
 /** The rules of a scope or a policy, one sentence for each. */
