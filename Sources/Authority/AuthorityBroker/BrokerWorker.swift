@@ -231,7 +231,7 @@ package final class BrokerWorker: JobWorker {
             // connect again, and the broker asks again what the board may do.
             let client = BrokerAccount.clientID(of: board.description)
             try await takeover.end(client, isFinal: desired.login == nil)
-            if desired.login == nil {
+            if desired.login == nil, !desired.isPrepared {
                 try await sayDown(board, desired)
                 clearData?(board)
             }
@@ -239,7 +239,7 @@ package final class BrokerWorker: JobWorker {
         }
         guard let login = desired.login else {
             try await remove(board, desired)
-            clearData?(board)
+            if !desired.isPrepared { clearData?(board) }
             return false
         }
         try await install(
@@ -275,6 +275,7 @@ package final class BrokerWorker: JobWorker {
         try Self.check(
             answers,
             tolerated: [DynamicSecurity.clientMissing] + DynamicSecurity.roleMissing)
+        guard !desired.isPrepared else { return }
         let isGone = answers.first?.error != nil
         if isGone, let status = desired.status, !status.up { return }
         try await sayDown(board, desired)

@@ -26,6 +26,13 @@ package protocol AuthorityCryptography: Sendable {
     func open(
         _ envelope: SealedEnvelope, from deviceKey: [UInt8], with key: SealKey, topic: String
     ) -> [UInt8]?
+    /// Opens a join request. Nil if another secret sealed it or the topic differs.
+    func openJoin(
+        _ envelope: SealedEnvelope, claim: ClaimKeys, id: InstallationID, with key: SealKey,
+        topic: String
+    ) -> [UInt8]?
+    /// The fingerprint of the first certificate in a PEM text. Nil if there is none.
+    func fingerprint(ofCertificate pem: String) -> CertificateFingerprint?
 
     func sign(
         _ claims: AccessTokenClaims, with key: TokenSigningKey

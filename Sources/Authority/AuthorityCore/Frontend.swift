@@ -8,7 +8,7 @@ package import Wire
 /// comes from a live session token or the master key. Each query checks ownership: knowing an id
 /// gives no rights.
 package protocol AuthorityFrontend: ParseObjects, IdentityFrontend, PasskeyFrontend,
-    LoginRequestFrontend, CommandFrontend, ShareFrontend, ClaimCodeFrontend
+    LoginRequestFrontend, CommandFrontend, ShareFrontend, ClaimCodeFrontend, PreparedClaimFrontend
 {
     var info: AuthorityInfo { get }
 

@@ -67,7 +67,7 @@ package protocol AuthorityTransaction: UserTable, SessionTable, BoardTable, Clai
     ReplyTable, JobTable, PersonLoginTable, AuditTable, AttemptTable, KeyTable, TimelineTable,
     InstallationTable, RoleTable, IdentityTable, ReportTable, GapTable, AlertTable,
     ConsumerTable, NamedRequestTable, SensorTable, PasskeyTable, LoginRequestTable, PushTable,
-    ReplacementTable, CommandTable, ShareTable, ClaimCodeTable {}
+    ReplacementTable, CommandTable, ShareTable, ClaimCodeTable, PreparedClaimTable {}
 
 package protocol UserTable {
     func user(_ id: UserID) throws(AuthorityError) -> UserRecord?

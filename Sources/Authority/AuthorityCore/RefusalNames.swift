@@ -4,6 +4,7 @@ package import Sessions
 /// may be added.
 extension Refusal.Name {
     package static let claimUsed = Self("claim-used")
+    package static let claimUsedTwice = Self("claim-used-twice")
     package static let claimOpen = Self("claim-open")
     package static let noClaimCode = Self("no-claim-code")
     package static let claimOtherAuthority = Self("claim-other-authority")

@@ -40,6 +40,17 @@ struct QuickPasswords: AuthorityCryptography {
         func take() -> [Bool] { verified.withLock { all in defer { all = [] }; return all } }
     }
 
+    func openJoin(
+        _ envelope: SealedEnvelope, claim: ClaimKeys, id: InstallationID, with key: SealKey,
+        topic: String
+    ) -> [UInt8]? {
+        system.openJoin(envelope, claim: claim, id: id, with: key, topic: topic)
+    }
+
+    func fingerprint(ofCertificate pem: String) -> CertificateFingerprint? {
+        system.fingerprint(ofCertificate: pem)
+    }
+
     func isUsable(_ key: PasskeyKey) -> Bool { system.isUsable(key) }
 
     func verify(_ signature: [UInt8], of message: [UInt8], by key: PasskeyKey) -> Bool {

@@ -315,7 +315,8 @@ struct RestrictedCallerTests {
             case .ownBoards, .board, .claimState, .openClaims, .identities, .explain,
                 .ownAlerts, .commands:
                 #expect(verdict == (restricted ? .nothing : .allowed))
-            case .claim, .renew, .readClaimCode, .nameClaimCode:
+            case .claim, .renew, .readClaimCode, .nameClaimCode, .prepareClaims, .preparedClaims,
+                .acceptPreparedClaim:
                 #expect(isRefused == (restricted || !(mayClaim || administrator)))
             default:
                 #expect(isRefused == restricted)

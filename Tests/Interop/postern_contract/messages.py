@@ -32,9 +32,11 @@ _TO_AUTHORITY = {
     "user.get": {"sessionToken": str},
     "command.result": {"re": str, "sessionId": str, "state": str, "?uncertain": bool,
                        "?answer": object, "?error": dict, "?delivered": bool},
+    "claim.join": {"installationId": str, "deviceKey": str, "claimSecret": str, "boardName": str},
 }
 UNANSWERED = (
-    "provision.accepted", "provision.rejected", "session.ended", "session.confirmed")
+    "provision.accepted", "provision.rejected", "session.ended", "session.confirmed",
+    "claim.join")
 
 
 def new(type_: str, *, at: float | None = None, **members) -> dict:

@@ -159,6 +159,22 @@ extension MemoryTransaction {
     func insert(_ key: KeyRecord) { tables.keys.insert(key, at: 0) }
 }
 
+// Nobody prepares claims.
+extension MemoryTransaction {
+    func preparedClaim(_ id: InstallationID) -> PreparedClaimRecord? { nil }
+    func preparedClaim(claimedBy claim: MessageID) -> PreparedClaimRecord? { nil }
+    func preparedClaims(of owner: UserID?, limit: Int) -> [PreparedClaimRecord] { [] }
+    func openPreparedClaims(of owner: UserID) -> [PreparedClaimRecord] { [] }
+    func openPreparedClaimCount(of owner: UserID) -> Int { 0 }
+    func preparedClaimsWithLogin() -> [InstallationID] { [] }
+    func preparedClaims(expiredBefore time: Timestamp, limit: Int) -> [PreparedClaimRecord] { [] }
+    func preparedClaimsUsedTwice(limit: Int) -> [PreparedClaimRecord] { [] }
+    func save(_ prepared: PreparedClaimRecord) throws(AuthorityError) {
+        throw refuse("no prepared claims")
+    }
+    func deletePreparedClaims(endedBefore time: Timestamp, limit: Int) -> Int { 0 }
+}
+
 // No board is replaced here.
 extension MemoryTransaction {
     func replacement(of board: InstallationID) -> ReplacedBoard? { nil }

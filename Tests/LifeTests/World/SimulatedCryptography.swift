@@ -147,6 +147,14 @@ struct SimulatedAuthorityCryptography: AuthorityCryptography {
             envelope, .auth, with: key.publicKey, proof: deviceKey, topic: topic)
     }
 
+    /// Nobody prepares claims here.
+    func openJoin(
+        _ envelope: SealedEnvelope, claim: ClaimKeys, id: InstallationID, with key: SealKey,
+        topic: String
+    ) -> [UInt8]? { nil }
+
+    func fingerprint(ofCertificate pem: String) -> CertificateFingerprint? { nil }
+
     func sign(
         _ claims: AccessTokenClaims, with key: TokenSigningKey
     ) throws(AuthorityError) -> AccessToken {

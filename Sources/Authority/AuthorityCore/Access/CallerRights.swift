@@ -22,11 +22,13 @@ enum CallKind: CaseIterable, Sendable {
     case ownPush, push
     case sendCommand, commands
     case invite, shares, endShare, readInvitation, acceptInvitation
+    case prepareClaims, preparedClaims, acceptPreparedClaim, endPreparedClaim
 
     /// Whether it is only for people who may claim boards.
     var isClaim: Bool {
         switch self {
-        case .claim, .renew, .readClaimCode, .nameClaimCode: true
+        case .claim, .renew, .readClaimCode, .nameClaimCode, .prepareClaims, .preparedClaims,
+            .acceptPreparedClaim: true
         default: false
         }
     }
@@ -36,7 +38,7 @@ enum CallKind: CaseIterable, Sendable {
         switch self {
         case .logout, .upgrade, .claim, .endClaim, .forgetRevocation, .renew, .release, .replace,
             .revoke, .makeSession, .update, .extend, .changeScope, .revokeAll, .allowLogin,
-            .nameClaimCode: .session
+            .nameClaimCode, .prepareClaims, .acceptPreparedClaim, .endPreparedClaim: .session
         case .addUser, .changeProfile, .changeUser, .link, .unlink, .beginPasskey, .addPasskey,
             .renamePasskey, .removePasskey, .makeRecoveryCode: .user
         case .makeRole, .writeRole: .role
@@ -46,7 +48,7 @@ enum CallKind: CaseIterable, Sendable {
             .brokerLogin, .consumers, .makeConsumer, .removeConsumer, .identities, .ownAlerts,
             .everyAlert, .testAlerts, .ownPush, .push, .confirm, .passkeys, .readLoginRequest,
             .denyLogin, .sendCommand, .commands, .invite, .shares, .endShare, .readInvitation,
-            .acceptInvitation, .readClaimCode: nil
+            .acceptInvitation, .readClaimCode, .preparedClaims: nil
         }
     }
 }
@@ -133,7 +135,8 @@ struct CallerRights: Equatable, Sendable {
             .identities, .link, .unlink, .ownAlerts, .confirm, .passkeys, .beginPasskey,
             .addPasskey, .renamePasskey, .removePasskey, .makeRecoveryCode, .readLoginRequest,
             .allowLogin, .denyLogin, .ownPush, .push, .sendCommand, .commands, .invite, .shares,
-            .endShare, .readInvitation, .acceptInvitation, .readClaimCode, .nameClaimCode: false
+            .endShare, .readInvitation, .acceptInvitation, .readClaimCode, .nameClaimCode,
+            .prepareClaims, .preparedClaims, .acceptPreparedClaim, .endPreparedClaim: false
         case .everyOpenClaim, .endClaim, .forgetRevocation, .everyBoard, .board, .rename,
             .explain, .renew, .release, .replace, .everySession, .session, .revoke, .update,
             .extend, .changeScope, .revokeAll, .users, .addUser, .changeProfile, .changeUser,

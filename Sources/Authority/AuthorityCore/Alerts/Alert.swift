@@ -17,13 +17,16 @@ package enum AlertKind: String, Sendable, CaseIterable {
     case queueFilling = "queue-filling"
     /// Another machine uses the board's identity.
     case identityShared = "identity-shared"
+    /// Two boards came with the file of one prepared claim. The claim has the place of the board.
+    case claimUsedTwice = "claim-used-twice"
 }
 
 /// A state of a board, or of many boards, that a person should know of.
 package struct Alert: Equatable, Sendable {
     package let id: MessageID
     package let kind: AlertKind
-    /// Nil: many boards have the same state at once, and one alert is for all of them.
+    /// The board, or the prepared claim. Nil: many boards have the same state at once, and one
+    /// alert is for all of them.
     package let board: InstallationID?
     /// The owner of the many boards; nil if the alert is about one board.
     package let owner: UserID?
@@ -53,6 +56,9 @@ package struct Alert: Equatable, Sendable {
         self.resolvedAt = resolvedAt
         self.messages = messages
     }
+
+    /// The board that it is about. Nil for many boards, and for a prepared claim.
+    package var watchedBoard: InstallationID? { kind == .claimUsedTwice ? nil : board }
 
     /// How long before the end of a session the alert says so, in seconds.
     var ahead: Int64? { details[Self.aheadMember]?.asInteger }
@@ -94,6 +100,8 @@ extension AlertRules {
         case .boardSilent: min(.seconds(5 * 60), silentAfter)
         case .queueFilling: .seconds(15 * 60)
         case .refusals, .identityShared: .seconds(3600)
+        // Only a person ends this state.
+        case .claimUsedTwice: .zero
         }
     }
 }
@@ -129,6 +137,9 @@ package struct WatchedBoard: Equatable, Sendable {
     /// Nil if this authority does not read data, or has read none of this board since its start.
     package var lastData: Timestamp?
     package var report: BoardReport?
+    /// When a second board came with the file of a prepared claim. It is then no board that is
+    /// watched, but the claim.
+    package var secondAt: Timestamp?
 
     package init(
         installation: InstallationID, name: String, owner: UserID,

@@ -164,6 +164,7 @@ extension Authority {
             guard boards.count == Self.boardsAtOnce else { break }
             last = boards.last?.installation
         }
+        watch.look(at: try await claimsUsedTwice(), &round)
         let changes = try watch.finish(round) { () throws(AuthorityError) in
             try newMessageID()
         }
@@ -198,6 +199,19 @@ extension Authority {
                 boards.append(board)
             }
             return boards
+        }
+    }
+
+    /// The prepared claims that have an alert, each in the place of a board.
+    private func claimsUsedTwice() async throws(AuthorityError) -> [WatchedBoard] {
+        try await store.read { transaction throws(AuthorityError) in
+            try transaction.preparedClaimsUsedTwice(limit: AlertRules.openLimit).map { claim in
+                var place = WatchedBoard(
+                    installation: claim.id, name: claim.name, owner: claim.owner,
+                    ownedSince: claim.createdAt)
+                place.secondAt = claim.secondAt
+                return place
+            }
         }
     }
 

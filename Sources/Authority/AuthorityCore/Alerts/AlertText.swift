@@ -57,6 +57,11 @@ enum AlertText {
             + "this board again with postern-agent pair --new"
     }
 
+    static func usedTwice(_ claim: WatchedBoard, at second: Timestamp) -> String {
+        "Two boards came with the file of \(claim.name), the second at \(second.words): end this "
+            + "prepared claim, and prepare another"
+    }
+
     /// `names` are the first few of `count` boards.
     static func many(_ kind: AlertKind, _ count: Int, _ names: [String]) -> String {
         let rest = count > names.count ? " and \(count - names.count) more" : ""
@@ -73,6 +78,7 @@ enum AlertText {
         case .refusals: "many writes refused"
         case .queueFilling: "data waits too long"
         case .identityShared: "identity used by another machine"
+        case .claimUsedTwice: "file of a prepared claim used twice"
         }
     }
 }
@@ -89,6 +95,7 @@ extension Alert {
         case .refusals: "\(boardName) does not refuse many writes any more"
         case .queueFilling: "The data of \(boardName) does not wait any more"
         case .identityShared: "No other machine uses the identity of \(boardName) any more"
+        case .claimUsedTwice: "The prepared claim of \(boardName) that two boards used has ended"
         }
     }
 }

@@ -272,7 +272,18 @@ extension AlertWatch {
         case .identityShared:
             board.session != nil && board.report?.isShared == true
                 ? .holds(Finding(text: AlertText.shared(board))) : .over
+        case .claimUsedTwice: usedTwice(board)
         }
+    }
+
+    private func usedTwice(_ claim: WatchedBoard) -> Verdict {
+        guard let second = claim.secondAt else { return .over }
+        return .holds(Finding(
+            text: AlertText.usedTwice(claim, at: second),
+            details: [
+                "preparedClaimId": .string(claim.installation.description),
+                "secondAt": .time(second),
+            ]))
     }
 
     /// The spans have the rule of `SessionOutlook.warning`: a session for 30 days is not announced

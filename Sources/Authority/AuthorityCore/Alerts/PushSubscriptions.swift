@@ -98,6 +98,7 @@ extension Authority {
         of alert: Alert, _ transaction: any AuthorityTransaction
     ) throws(AuthorityError) -> UserID? {
         guard let id = alert.board else { return alert.owner }
+        if alert.kind == .claimUsedTwice { return try transaction.preparedClaim(id)?.owner }
         guard let board = try transaction.board(id), !board.released,
             alert.openedAt >= board.ownedSince
         else { return nil }

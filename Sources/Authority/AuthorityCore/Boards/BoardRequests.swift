@@ -65,6 +65,9 @@ extension Authority {
             if heard.answer != .dropped(.unopened) { heard.key = sender.key }
             return heard
         case .dropped(let reason):
+            if reason == .unknownBoard, let heard = try await join(payload, at: board) {
+                return heard
+            }
             return HeardRequest(
                 answer: .dropped(reason),
                 isNewAhead: reason == .unknownBoard ? try await noteUnknown(board) : false)

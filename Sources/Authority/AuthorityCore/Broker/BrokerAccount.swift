@@ -29,9 +29,11 @@ package struct BrokerAccount: Sendable {
         self.init(
             username: board.description, password: login.password,
             clientID: Self.clientID(of: board.description),
-            role: BrokerRole(
-                board: board, root: root, data: login.mayPublishData,
-                extraTopics: login.extraTopics ?? []),
+            role: login.isPrepared
+                ? BrokerRole(prepared: board, root: root)
+                : BrokerRole(
+                    board: board, root: root, data: login.mayPublishData,
+                    extraTopics: login.extraTopics ?? []),
             owner: Self.mark(root))
     }
 

@@ -46,10 +46,15 @@ package struct DesiredBoard: Sendable {
         package let password: SecretBytes
         /// Nil: no data; only inbox, outbox and status are allowed.
         package let extraTopics: [String]?
+        /// It is of a prepared claim: its board may only ask to join.
+        package let isPrepared: Bool
 
-        package init(password: SecretBytes, extraTopics: [String]?) {
+        package init(
+            password: SecretBytes, extraTopics: [String]?, isPrepared: Bool = false
+        ) {
             self.password = password
             self.extraTopics = extraTopics
+            self.isPrepared = isPrepared
         }
 
         package var mayPublishData: Bool { extraTopics != nil }
@@ -71,8 +76,13 @@ package struct DesiredBoard: Sendable {
     package let retained: Retained?
     /// The last known status of the board. When its login goes, `down` is published after it.
     package let status: BoardStatus?
+    /// The id is of a prepared claim, which has no status and no data.
+    package let isPrepared: Bool
 
-    package init(login: Login?, retained: Retained?, status: BoardStatus?) {
+    package init(
+        login: Login?, retained: Retained?, status: BoardStatus?, isPrepared: Bool = false
+    ) {
+        self.isPrepared = isPrepared
         self.login = login
         self.retained = retained
         self.status = status

@@ -65,6 +65,13 @@ package struct BrokerRole: Equatable, Sendable {
             ])
     }
 
+    /// The role of a prepared claim: its board may ask to join, and nothing else.
+    package init(prepared id: InstallationID, root: TopicRoot) {
+        self.init(
+            name: Self.boardName(id),
+            entries: [Entry(.send, ContractTopic.outbox(id).text(under: root))])
+    }
+
     /// The role of a reader. It reads topics that match `filters`, and publishes nothing. It may
     /// also subscribe to exactly a filter of `wide`, and to any filter below `prefix`, but receives
     /// no more by that.

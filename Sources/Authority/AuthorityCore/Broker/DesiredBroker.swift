@@ -70,6 +70,11 @@ extension Authority {
         let now = clock()
         return try await store.read { transaction throws(AuthorityError) in
             let login = try login(of: board, transaction, at: now)
+            if login == nil, let prepared = try transaction.preparedClaim(board) {
+                return DesiredBoard(
+                    login: Self.login(of: prepared, at: now), retained: nil, status: nil,
+                    isPrepared: true)
+            }
             return DesiredBoard(
                 login: login, retained: try retained(on: board, transaction, at: now),
                 status: try transaction.status(of: board))
@@ -90,7 +95,17 @@ extension Authority {
     func brokerLogin(of board: InstallationID) async throws(AuthorityError) -> DesiredBoard.Login? {
         let now = clock()
         return try await store.glance { transaction throws(AuthorityError) in
-            try login(of: board, transaction, at: now)
+            if let login = try login(of: board, transaction, at: now) { return login }
+            return try transaction.preparedClaim(board).flatMap { Self.login(of: $0, at: now) }
+        }
+    }
+
+    private static func login(
+        of prepared: PreparedClaimRecord, at now: Timestamp
+    ) -> DesiredBoard.Login? {
+        prepared.openKeys(at: now).map { keys in
+            DesiredBoard.Login(
+                password: keys.brokerPassword, extraTopics: nil, isPrepared: true)
         }
     }
 
@@ -255,11 +270,12 @@ extension Authority {
     private static let inboxesOfLook = 10_000
     private static let transactionSize = 500
 
-    /// All boards and readers that should have a client at the broker.
+    /// All boards, prepared claims and readers that should have a client at the broker.
     package func everyLogin() async throws(AuthorityError) -> BrokerPopulation {
         try await store.read { transaction throws(AuthorityError) in
             BrokerPopulation(
-                boards: try transaction.boardsWithLogin(),
+                boards: try transaction.boardsWithLogin()
+                    + transaction.preparedClaimsWithLogin(),
                 readers: try transaction.sessionsWithPersonLogin().map(BrokerReader.person)
                     + transaction.everyConsumer().map(BrokerReader.consumer))
         }

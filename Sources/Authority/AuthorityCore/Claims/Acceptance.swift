@@ -100,6 +100,7 @@ extension Authority {
         _ claim: ClaimRecord, _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) {
         let old = try transaction.board(claim.installation)
+        let prepared = try labels(preparedFor: claim, transaction)
         // The new owner must not read reports and events of an earlier owner.
         // A board may be renamed while its renewal waits.
         let name = claim.renews == nil ? claim.boardName : old?.name ?? claim.boardName
@@ -114,7 +115,7 @@ extension Authority {
             installation: claim.installation, name: name, deviceKey: claim.deviceKey,
             owner: claim.claimant, released: false, lastSeen: now,
             ownedSince: isNew ? now : old?.ownedSince ?? now,
-            labels: isNew ? [] : old?.labels ?? []))
+            labels: isNew || !prepared.isEmpty ? prepared : old?.labels ?? []))
         for user in Set([claim.claimant, old?.owner].compactMap { $0 }) {
             try addReaderJobs(
                 of: user, on: claim.installation, lost: user != claim.claimant, transaction)
@@ -143,6 +144,7 @@ extension Authority {
         claim.brokerPassword = nil
         claim.formerPassword = nil
         try transaction.update(claim)
+        try reopenPrepared(claim, transaction)
         if let password = found.formerPassword {
             try transaction.setBrokerPassword(password, of: claim.installation)
         }

@@ -22,12 +22,7 @@ extension Authority {
         let scope = try order.terms.scope.map { scope throws(AuthorityError) in
             try accepted(scope, by: act.user)
         }
-        guard try !act.transaction.isUsed(secretHash: try hash(of: order.url.secret)) else {
-            throw .refused(Refusal(
-                .forbidden,
-                "this claim URL was used; make a new one with `postern-agent pair --new`",
-                name: .claimUsed))
-        }
+        try requireUnused(order.url.secret, act.transaction)
         try clearTheWay(to: order.url.installation, order.url.deviceKey, act)
         let provisioning = Provisioning(
             authority: self, transaction: act.transaction,
@@ -40,6 +35,17 @@ extension Authority {
             },
             now: act.now)
         return try provisioning.makeClaim()
+    }
+
+    func requireUnused(
+        _ secret: SecretBytes, _ transaction: any AuthorityTransaction
+    ) throws(AuthorityError) {
+        guard try !transaction.isUsed(secretHash: try hash(of: secret)) else {
+            throw .refused(Refusal(
+                .forbidden,
+                "this claim URL was used; make a new one with `postern-agent pair --new`",
+                name: .claimUsed))
+        }
     }
 
     /// Waits until the broker has the provisioning. Cancels the claim if that fails.
@@ -84,7 +90,16 @@ extension Authority {
     func clearTheWay(
         to board: InstallationID, _ deviceKey: [UInt8], _ act: Act
     ) throws(AuthorityError) {
-        let (transaction, now) = (act.transaction, act.now)
+        try clearTheWay(
+            to: board, deviceKey, for: act.user, actor: act.user.username, act.transaction,
+            at: act.now)
+    }
+
+    /// The same for a user who does not act.
+    func clearTheWay(
+        to board: InstallationID, _ deviceKey: [UInt8], for user: UserRecord, actor: String,
+        _ transaction: any AuthorityTransaction, at now: Timestamp
+    ) throws(AuthorityError) {
         guard try transaction.replacement(of: board) == nil,
             try !transaction.isReplaced(deviceKey: deviceKey)
         else {
@@ -93,7 +108,7 @@ extension Authority {
                     + "use this machine again, empty the agent's state folder and pair it",
                 name: .boardReplaced))
         }
-        try act.mayClaim(board)
+        try requireClaimable(board, by: user, transaction)
         if let known = try transaction.board(board), !known.released,
             known.deviceKey != deviceKey
         {
@@ -110,7 +125,7 @@ extension Authority {
         }
         try close(
             open, as: open.expiresAt <= now ? .expired : .cancelled, detail: "",
-            actor: open.expiresAt <= now ? "authority" : act.user.username, transaction, at: now)
+            actor: open.expiresAt <= now ? "authority" : actor, transaction, at: now)
     }
 
     private func cancel(

@@ -17,12 +17,18 @@ package struct OpenClaim: Equatable, Sendable {
     }
 }
 
-extension Act {
+extension Authority {
     /// A board that is known and was not released belongs to its owner: only the owner and
-    /// administrators may claim it. Others get 119.
+    /// administrators may claim it. Others get 119. So does everybody who claims the id of a
+    /// prepared claim, whose login the board would get.
     ///
     /// Source: the wire contract, Claiming at the authority.
-    func mayClaim(_ board: InstallationID) throws(AuthorityError) {
+    func requireClaimable(
+        _ board: InstallationID, by user: UserRecord, _ transaction: any AuthorityTransaction
+    ) throws(AuthorityError) {
+        guard try transaction.preparedClaim(board) == nil else {
+            throw .refuse(.forbidden, "this board has the id of a prepared claim")
+        }
         guard let record = try transaction.board(board), !record.released,
             record.owner != user.objectID, !user.isAdministrator
         else { return }
@@ -31,7 +37,9 @@ extension Act {
             "another user owns this board; its owner must release it, or an administrator claim it",
             name: .boardOwned))
     }
+}
 
+extension Act {
     /// A claim that the caller made, or one on the caller's board; any claim for an administrator.
     /// Any other throws 101, whether it exists or not.
     func visibleClaim(_ id: MessageID) throws(AuthorityError) -> ClaimRecord {

@@ -124,6 +124,8 @@ extension Authority {
                 try note(mayClaim ? "user.may-claim" : "user.may-not-claim")
                 if !mayClaim {
                     try endClaims(of: subject.objectID, actor: actor, transaction, at: now)
+                    try endPreparedClaims(
+                        of: subject.objectID, actor: actor, transaction, at: now)
                 }
             }
         }

@@ -153,7 +153,10 @@ extension Authority {
         of user: UserID, but kept: ObjectID?, keepsBoards: Bool = false, reason: String,
         actor: String, _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) -> Int {
-        if !keepsBoards { try endConsumers(of: user, actor: actor, transaction, at: now) }
+        if !keepsBoards {
+            try endConsumers(of: user, actor: actor, transaction, at: now)
+            try endPreparedClaims(of: user, actor: actor, transaction, at: now)
+        }
         try transaction.deleteLoginRequests(allowedBy: user)
         let found = keepsBoards
             ? try transaction.sessionsOffBoards(of: user) : try transaction.ownSessions(of: user)

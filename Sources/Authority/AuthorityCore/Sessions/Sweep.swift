@@ -11,6 +11,9 @@ extension Authority {
         let more = try await store.transact { transaction throws(AuthorityError) in
             let counts = [
                 try closeClaims(transaction, at: now, limit: limit),
+                try closePreparedClaims(transaction, at: now, limit: limit),
+                try transaction.deletePreparedClaims(
+                    endedBefore: now - PreparedClaimLimit.memory, limit: limit),
                 try endExpired(transaction, at: now, limit: limit),
                 try endFarewells(transaction, at: now, limit: limit),
                 try transaction.deleteSessions(

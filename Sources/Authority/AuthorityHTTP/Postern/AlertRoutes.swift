@@ -60,7 +60,7 @@ extension Alert {
         [
             "id": .string(id.description), "kind": .string(kind.rawValue),
             "state": .string(resolvedAt == nil ? "opened" : "resolved"),
-            "installationId": .optional(board),
+            "installationId": .optional(watchedBoard),
             "name": board == nil ? .null : .string(boardName), "openedAt": .time(openedAt),
             "resolvedAt": .optionalTime(resolvedAt), "text": .string(text),
             "details": .object(details),

@@ -92,7 +92,7 @@ extension OpenClaim {
 extension Answer {
     /// Adds a name to the error of a claim that failed on its way to the board, as refusals have
     /// one.
-    fileprivate init(claim error: AuthorityError) {
+    init(claim error: AuthorityError) {
         self.init(error)
         guard case .failed(let layer, _) = error, fault == nil, layer != "crypto",
             case .json(.object(var members)) = content

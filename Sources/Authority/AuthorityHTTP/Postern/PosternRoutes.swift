@@ -28,6 +28,7 @@ struct PosternRoutes: Sendable {
             + ProviderRoutes(frontend: frontend).routes
             + ClaimRoutes(frontend: frontend).routes
             + ClaimCodeRoutes(frontend: frontend).routes
+            + PreparedClaimRoutes(frontend: frontend).routes
             + BoardRoutes(frontend: frontend, live: live, data: data).routes
             + ShareRoutes(frontend: frontend).routes
             + SeriesRoutes(frontend: frontend, live: live, data: data).routes

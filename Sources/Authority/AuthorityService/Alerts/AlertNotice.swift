@@ -11,12 +11,16 @@ struct AlertNotice: Sendable {
     let kind: String
     let isOpen: Bool
     let board: (id: String, name: String)?
+    /// The name of the board, or of the prepared claim.
+    let name: String?
     let openedAt: Timestamp
     let resolvedAt: Timestamp?
     let text: String
     let details: [String: JSONValue]
     /// The board's page, or the page of all boards.
     let url: String
+    /// The same behind the page's address.
+    let path: String
     /// The authority's name.
     let authority: String
 
@@ -26,12 +30,14 @@ struct AlertNotice: Sendable {
         number = message.number
         kind = alert.kind.rawValue
         isOpen = message.state == .opened
-        board = alert.board.map { ($0.description, alert.boardName) }
+        board = alert.watchedBoard.map { ($0.description, alert.boardName) }
+        name = alert.board == nil ? nil : alert.boardName
         openedAt = alert.openedAt
         resolvedAt = isOpen ? nil : alert.resolvedAt
         text = isOpen ? alert.text : alert.resolvedText
         details = alert.details
-        url = publicURL + "/#/boards" + (alert.board.map { "/\($0)" } ?? "")
+        path = alert.watchedBoard.map { "#/boards/\($0)" } ?? "#/boards"
+        url = "\(publicURL)/\(path)"
         self.authority = authority
     }
 
@@ -42,16 +48,18 @@ struct AlertNotice: Sendable {
         kind = "test"
         isOpen = true
         board = nil
+        name = nil
         openedAt = now
         resolvedAt = nil
         text = "This is a test of the alerts of \(authority)"
         details = [:]
-        url = publicURL + "/#/boards"
+        path = "#/boards"
+        url = "\(publicURL)/\(path)"
         self.authority = authority
     }
 
     var title: String {
-        let subject = board.map { "\(Self.short($0.name)): \(kind)" } ?? kind
+        let subject = name.map { "\(Self.short($0)): \(kind)" } ?? kind
         return "\(authority): \(isOpen ? "" : "resolved: ")\(subject)"
     }
 
@@ -61,7 +69,7 @@ struct AlertNotice: Sendable {
     var pushForm: JSONValue {
         .object([
             "title": .string(title), "body": .string(Self.short(sentence, to: 1024)),
-            "tag": .string(id), "path": .string(board.map { "#/boards/\($0.id)" } ?? "#/boards"),
+            "tag": .string(id), "path": .string(path),
         ])
     }
 

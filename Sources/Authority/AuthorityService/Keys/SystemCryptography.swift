@@ -102,6 +102,30 @@ final class SystemCryptography: AuthorityCryptography {
         }
     }
 
+    func openJoin(
+        _ envelope: SealedEnvelope, claim: ClaimKeys, id: InstallationID, with key: SealKey,
+        topic: String
+    ) -> [UInt8]? {
+        do throws(CryptographyError) {
+            return try HPKE.openPSK(
+                HPKE.Sealed(enc: envelope.enc, ct: envelope.ct),
+                with: X25519PrivateKey(rawRepresentation: key.privateKey),
+                info: SealedEnvelope.info, aad: Array(topic.utf8),
+                psk: HPKE.PreSharedKey(key: claim.psk, id: Array(id.description.utf8)))
+        } catch {
+            return nil
+        }
+    }
+
+    func fingerprint(ofCertificate pem: String) -> CertificateFingerprint? {
+        do throws(CryptographyError) {
+            return try Certificate.chain(pem: Array(pem.utf8)).first
+                .flatMap { CertificateFingerprint(bytes: $0.sha256) }
+        } catch {
+            return nil
+        }
+    }
+
     private func correspondence(
         _ key: SealKey, _ peer: [UInt8]
     ) throws(CryptographyError) -> HPKE.Correspondence {

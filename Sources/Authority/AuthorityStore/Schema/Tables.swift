@@ -293,5 +293,28 @@ extension Schema {
                 .on("network, ends_at", "claim_codes_of_network"),
                 .on("ends_at", "claim_code_ends"),
             ], check: "state IN ('waiting', 'named', 'claimed', 'refused')"),
+        // Claims for boards that are not known yet. `psk` and `password` are NULL once the file is
+        // void; the columns of the board are NULL until one came.
+        Table(
+            name: "prepared_claims",
+            columns: [
+                .text("id"), .text("owner_id", of: "users"), .text("state"), .text("name"),
+                .text("labels"), .text("scope").optional, .integer("duration").optional,
+                .text("action"), .text("provider"), .truth("accepts_at_once"),
+                .integer("created_at"), .integer("expires_at"), .integer("ended_at").optional,
+                .bytes("psk").optional, .bytes("password").optional,
+                .text("installation_id").optional, .bytes("device_key").optional,
+                .text("board_name").optional, .integer("asked_at").optional,
+                .bytes("claim_secret").optional, .bytes("former_secrets").optional,
+                .text("claim_id").optional, .integer("second_at").optional,
+            ], key: ["id"],
+            indexes: [
+                .on("owner_id, created_at", "prepared_claims_of_user"),
+                .on("owner_id", "open_prepared_claims_of_user", where: "psk IS NOT NULL"),
+                .on("expires_at", "prepared_claim_ends", where: "psk IS NOT NULL"),
+                .on("ended_at", "former_prepared_claims", where: "ended_at IS NOT NULL"),
+                .unique("claim_id", "claim_of_prepared_claim", where: "claim_id IS NOT NULL"),
+                .on("second_at", "prepared_claims_used_twice", where: "second_at IS NOT NULL"),
+            ], check: "state IN ('prepared', 'asking', 'accepted', 'ended')"),
     ]
 }

@@ -54,9 +54,15 @@ extension StoreTransaction {
         let found = if let owner {
             try rows(
                 """
-                SELECT alerts.* FROM boards JOIN alerts ON subject = boards.id
-                WHERE owner = ? AND NOT released AND opened_at >= owned_since AND \(shown) \(order)
-                """, [owner.description] + chosen + [limit])
+                SELECT alerts.* FROM (
+                    SELECT id AS place, owned_since AS since FROM boards
+                    WHERE owner = ? AND NOT released
+                    UNION ALL
+                    SELECT id AS place, created_at AS since FROM prepared_claims
+                    WHERE owner_id = ? AND second_at IS NOT NULL
+                ) AS places JOIN alerts ON subject = place
+                WHERE opened_at >= since AND \(shown) \(order)
+                """, [owner.description, owner.description] + chosen + [limit])
         } else {
             try rows("SELECT * FROM alerts WHERE \(shown) \(order)", chosen + [limit])
         }

@@ -66,7 +66,10 @@ package struct PreparedClaimFile: Sendable {
     }
 
     /// The file's text, with its secret.
-    package func reveal() -> [UInt8] {
+    package func reveal() -> [UInt8] { JSONValue.object(members).bytes }
+
+    /// The file's members, with its secret.
+    package var members: [String: JSONValue] {
         var members: [String: JSONValue] = [
             "v": .integer(1), "id": .string(id.description),
             "secret": .string(Base64URL.encode(secret.reveal())), "name": .string(name),
@@ -77,7 +80,7 @@ package struct PreparedClaimFile: Sendable {
             members["ca"] = .string(ca.pem)
             members["caFingerprint"] = .string("\(ca.fingerprint)")
         }
-        return JSONValue.object(members).bytes
+        return members
     }
 
     /// Both members or none.

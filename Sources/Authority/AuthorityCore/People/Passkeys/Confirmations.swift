@@ -13,7 +13,7 @@ extension CallKind {
     var confirmation: ConfirmationNeed {
         switch self {
         case .release, .replace, .revoke, .revokeAll, .deleteData, .addUser, .makeConsumer,
-            .invite: .atPage
+            .invite, .prepareClaims: .atPage
         case .link, .unlink, .beginPasskey, .removePasskey, .makeRecoveryCode, .allowLogin:
             .always
         default: .none
