@@ -35,7 +35,7 @@ struct ClaimsCommand: ParsableCommand {
             for row in claims {
                 table.add(
                     row.name, row.stateWords(at: times.now), row.fingerprintWords,
-                    times.show(row.board?.askedAt), times.show(row.createdAt),
+                    times.show(row.board?.askedAt, empty: "-"), times.show(row.createdAt),
                     times.show(row.expiresAt), row.owner, row.labels.joined(separator: ", "),
                     row.id.description)
             }
