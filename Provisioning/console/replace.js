@@ -8,9 +8,10 @@ import { boardState } from "./words.js";
 
 /** `done` gets the id of the board that has the place now. */
 export async function replaceBoard(board, done) {
-  let others;
+  let others, rules;
   try {
     others = await candidates(board);
+    rules = await keepsRules(board) ? "replace.withRules" : "replace.withoutRules";
   } catch (error) {
     return say(error.message);
   }
@@ -20,7 +21,8 @@ export async function replaceBoard(board, done) {
   ask({
     title: t("replace.title", board), danger: true,
     confirm: others.length > 0 && t("replace.confirm"),
-    body: others.length ? [h("p", t("replace.text")), field(t("replace.by"), choice)]
+    body: others.length
+      ? [h("p", t("replace.text")), h("p", t(rules)), field(t("replace.by"), choice)]
       : h("p", t("replace.none")),
     async submit() {
       const { by, lost, brokerTold } = await post(`/boards/${board.installationId}/replace`,
@@ -31,6 +33,17 @@ export async function replaceBoard(board, done) {
       done(by);
     },
   });
+}
+
+/** Whether the board has sent its policy or its routes. */
+async function keepsRules(board) {
+  try {
+    await get(`/boards/${board.installationId}/configuration`);
+    return true;
+  } catch (error) {
+    if (error.status === 404) return false;
+    throw error;
+  }
 }
 
 /** The boards of the same owner with a session. */

@@ -17,6 +17,7 @@ def test_dead_board_is_replaced_and_its_plot_runs_on(house, visit):
     visitor.wait_state("Offline")
     visitor.end("#replace")
     browser.wait("dialog select[name=by]", "spare")
+    assert "do not come along" in browser.text("dialog")
     for scheme in SCHEMES:
         browser.scheme(scheme)
         browser.shot(f"phone-{scheme}-replace")

@@ -390,7 +390,7 @@ class AuthorityPlayer:
         "session.ended": _ended, "session.confirmed": lambda *_: None,
         "session.authenticate": _authenticate, "command.result": _resulted,
         "session.refresh": _refresh, "session.revoke": _sign_out, "session.list": _list,
-        "user.get": _user,
+        "user.get": _user, "configuration.save": lambda *_: {}, "configuration.get": lambda *_: {},
     }
 
 

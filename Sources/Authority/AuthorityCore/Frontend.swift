@@ -8,7 +8,8 @@ package import Wire
 /// comes from a live session token or the master key. Each query checks ownership: knowing an id
 /// gives no rights.
 package protocol AuthorityFrontend: ParseObjects, IdentityFrontend, PasskeyFrontend,
-    LoginRequestFrontend, CommandFrontend, ShareFrontend, ClaimCodeFrontend, PreparedClaimFrontend
+    LoginRequestFrontend, CommandFrontend, ShareFrontend, ClaimCodeFrontend, PreparedClaimFrontend,
+    ConfigurationFrontend
 {
     var info: AuthorityInfo { get }
 

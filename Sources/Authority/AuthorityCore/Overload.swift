@@ -55,7 +55,8 @@ extension BoardMessage.Body {
     /// Whether this message may be refused at this load.
     func mayBeRefused(at level: LoadLevel) -> Bool {
         switch self {
-        case .authenticate, .list, .user, .unknown: level >= .heavy
+        case .authenticate, .list, .user, .saveConfiguration, .getConfiguration, .unknown:
+            level >= .heavy
         case .refresh: level >= .severe
         // Only a final one has a reply.
         case .commandResult(let result): level >= .severe && result.isFinal

@@ -67,7 +67,8 @@ package protocol AuthorityTransaction: UserTable, SessionTable, BoardTable, Clai
     ReplyTable, JobTable, PersonLoginTable, AuditTable, AttemptTable, KeyTable, TimelineTable,
     InstallationTable, RoleTable, IdentityTable, ReportTable, GapTable, AlertTable,
     ConsumerTable, NamedRequestTable, SensorTable, PasskeyTable, LoginRequestTable, PushTable,
-    ReplacementTable, CommandTable, ShareTable, ClaimCodeTable, PreparedClaimTable {}
+    ReplacementTable, CommandTable, ShareTable, ClaimCodeTable, PreparedClaimTable,
+    ConfigurationTable {}
 
 package protocol UserTable {
     func user(_ id: UserID) throws(AuthorityError) -> UserRecord?

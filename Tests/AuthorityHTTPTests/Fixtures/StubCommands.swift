@@ -56,3 +56,16 @@ extension StubFrontend {
         return SentCommand(record: record, username: "alice")
     }
 }
+
+/// The rules that the stub's board has sent.
+extension StubFrontend {
+    func configuration(
+        of board: InstallationID, by caller: Caller
+    ) async throws(AuthorityError) -> KeptConfiguration {
+        try note("configuration \(board)")
+        return KeptConfiguration(
+            configuration: BoardConfiguration(
+                policy: "default = \"deny\"\n", routes: "[[route]]\nfrom = \"a/+\"\n"),
+            savedAt: Timestamp(milliseconds: 5_000))
+    }
+}

@@ -260,7 +260,7 @@ actor StubFrontend: AuthorityFrontend {
             replaced: ReplacedBoard(
                 installation: old, successor: new, deviceKey: [], replacedAt: caller.user.createdAt,
                 lost: LostMessages(waited: 12, after: 40)),
-            isBrokerTold: isBrokerTold)
+            isBrokerTold: isBrokerTold, hasConfiguration: true)
     }
 
     func release(_ board: InstallationID, by caller: Caller) async throws(AuthorityError) -> Bool {

@@ -313,7 +313,7 @@ struct RestrictedCallerTests {
             case .everyInstallation:
                 #expect(isRefused)
             case .ownBoards, .board, .claimState, .openClaims, .identities, .explain,
-                .ownAlerts, .commands:
+                .ownAlerts, .commands, .configuration:
                 #expect(verdict == (restricted ? .nothing : .allowed))
             case .claim, .renew, .readClaimCode, .nameClaimCode, .prepareClaims, .preparedClaims,
                 .acceptPreparedClaim:

@@ -74,6 +74,7 @@ struct BoardRequestCase {
         Self("POST", "\(board)/renew", for: [.owner], owner: .named("not-renewable")),
         Self("POST", "\(board)/replace", body: #"{"by":"{installationId}"}"#, for: [.owner],
             owner: .refused(142)),
+        Self("GET", "\(board)/configuration", for: [.owner], owner: .refused(101)),
         Self("GET", "\(board)/commands", for: [.owner]),
         Self("POST", "\(board)/commands", body: #"{"app":"a","command":{}}"#, for: [.owner]),
         Self("GET", "\(board)/commands/{commandId}", for: [.owner], owner: .refused(101)),

@@ -30,6 +30,8 @@ _TO_AUTHORITY = {
     "session.revoke": {"sessionToken": str},
     "session.list": {"sessionToken": str},
     "user.get": {"sessionToken": str},
+    "configuration.save": {"sessionToken": str, "?policy": object, "?routes": object},
+    "configuration.get": {"sessionToken": str},
     "command.result": {"re": str, "sessionId": str, "state": str, "?uncertain": bool,
                        "?answer": object, "?error": dict, "?delivered": bool},
     "claim.join": {"installationId": str, "deviceKey": str, "claimSecret": str, "boardName": str},

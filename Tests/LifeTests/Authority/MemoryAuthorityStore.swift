@@ -136,6 +136,14 @@ extension MemoryTransaction {
 
     func forgetReport(of board: InstallationID) { tables.reports[board] = nil }
 
+    func configuration(of board: InstallationID) -> KeptConfiguration? {
+        tables.configurations[board]
+    }
+
+    func keep(_ kept: KeptConfiguration?, of board: InstallationID) {
+        tables.configurations[board] = kept
+    }
+
     func brokerPassword(of board: InstallationID) -> SecretBytes? { tables.passwords[board] }
 
     func setBrokerPassword(_ password: SecretBytes?, of board: InstallationID) {

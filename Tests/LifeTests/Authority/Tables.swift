@@ -30,6 +30,7 @@ struct Tables: Sendable {
     var boards: [InstallationID: BoardRecord] = [:]
     var statuses: [InstallationID: BoardStatus] = [:]
     var reports: [InstallationID: StoredReport] = [:]
+    var configurations: [InstallationID: KeptConfiguration] = [:]
     var passwords: [InstallationID: SecretBytes] = [:]
     var sequences: [SequenceKey: Int64] = [:]
     var claims: [MessageID: ClaimRecord] = [:]

@@ -97,13 +97,14 @@ struct MessageTests {
         }
     }
 
-    @Test("need the time in exactly four kinds of request")
+    @Test("need the time in exactly six kinds of request")
     func clock() throws {
         let needing = try Sample.boardMessages.filter { sample in
             try BoardMessage(parsing: sample.bytes).body.needsClock
         }
         #expect(needing.map(\.description) == [
             "session.authenticate", "session.refresh", "session.list", "user.get",
+            "configuration.save", "configuration.get",
         ])
     }
 
@@ -119,6 +120,22 @@ struct MessageTests {
         guard case .reply(let reply) = reply.body, case .error(let refusal) = reply.outcome
         else { return }
         #expect(refusal.text.count == 500)
+    }
+
+    @Test("carry 64 KiB of configuration, and no more")
+    func configuration() throws {
+        let sample = try #require(
+            Sample.boardMessages.first { $0.description == "configuration.save" })
+        let routes = Member("routes", .text)
+        let room = BoardConfiguration.sizeLimit - #""default = \"deny\"\n""#.utf8.count
+        let largest = sample.bytes(routes, .string(String(repeating: "#", count: room - 2)))
+        #expect(try sample.copy(largest) == largest)
+        let escaped = String(repeating: "\"", count: room / 2)
+        for text in [String(repeating: "#", count: room - 1), escaped] {
+            #expect(throws: WireError.tooLarge(limit: BoardConfiguration.sizeLimit)) {
+                try sample.copy(sample.bytes(routes, .string(text)))
+            }
+        }
     }
 
     @Test("tell a peer which member is wrong, and by which number", arguments: [

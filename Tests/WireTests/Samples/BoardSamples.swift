@@ -59,5 +59,12 @@ extension Sample {
         board("session.revoke", ["sessionToken": "r:abc"], [sessionToken]),
         board("session.list", ["sessionToken": "r:abc"], [sessionToken]),
         board("user.get", ["sessionToken": "r:abc"], [sessionToken]),
+        board("configuration.save", [
+            "sessionToken": "r:abc", "policy": "default = \"deny\"\n", "routes": "[[route]]\n",
+        ], [
+            sessionToken, Member("policy", .text, optional: true, refuses: ["a\u{1B}[31m"]),
+            Member("routes", .text, optional: true, refuses: ["\0", "\u{9B}"]),
+        ]),
+        board("configuration.get", ["sessionToken": "r:abc"], [sessionToken]),
     ]
 }

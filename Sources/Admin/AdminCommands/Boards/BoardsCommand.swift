@@ -10,7 +10,7 @@ struct BoardsCommand: ParsableCommand {
         subcommands: [
             List.self, Show.self, Rename.self, Label.self, Renew.self, Replace.self, Release.self,
             Claims.self, EndClaim.self, ForgetRevocation.self, Share.self, Shares.self,
-            Unshare.self, Accept.self, Former.self, DeleteData.self,
+            Unshare.self, Accept.self, Former.self, DeleteData.self, Configuration.self,
         ], defaultSubcommand: List.self)
 
     static let boardHelp = ArgumentHelp(

@@ -10,7 +10,8 @@ extension BoardsCommand {
                 Pair the new board first, and turn the old one off. The new one gets its name, \
                 labels, scope, timeline and consumers, and its plots go on. The old board's \
                 session ends, its broker login is cut, and its key is refused for ever. What \
-                waited on it is lost.
+                waited on it is lost. The old board's policy and routes come along if both have \
+                [backup] configuration = true in their agent.toml.
                 """)
 
         @OptionGroup var place: Place
@@ -26,6 +27,9 @@ extension BoardsCommand {
             let told = BrokerDelivery(answer)
             surroundings.step(true, "\(fresh) replaces \(dead)\(told.words)")
             try report(answer, surroundings)
+            if answer.members["configuration"] == .bool(true) {
+                surroundings.note("the new board can ask for the old one's policy and routes")
+            }
             if place.json { surroundings.emit(.object(answer.members)) }
         }
 

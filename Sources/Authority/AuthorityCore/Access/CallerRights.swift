@@ -20,7 +20,7 @@ enum CallKind: CaseIterable, Sendable {
     case readClaimCode, nameClaimCode
     case ownAlerts, everyAlert, testAlerts
     case ownPush, push
-    case sendCommand, commands
+    case sendCommand, commands, configuration
     case invite, shares, endShare, readInvitation, acceptInvitation
     case prepareClaims, preparedClaims, acceptPreparedClaim, endPreparedClaim
 
@@ -47,8 +47,8 @@ enum CallKind: CaseIterable, Sendable {
             .explain, .deleteData, .ownSessions, .everySession, .session, .users, .audit,
             .brokerLogin, .consumers, .makeConsumer, .removeConsumer, .identities, .ownAlerts,
             .everyAlert, .testAlerts, .ownPush, .push, .confirm, .passkeys, .readLoginRequest,
-            .denyLogin, .sendCommand, .commands, .invite, .shares, .endShare, .readInvitation,
-            .acceptInvitation, .readClaimCode, .preparedClaims: nil
+            .denyLogin, .sendCommand, .commands, .configuration, .invite, .shares, .endShare,
+            .readInvitation, .acceptInvitation, .readClaimCode, .preparedClaims: nil
         }
     }
 }
@@ -99,7 +99,7 @@ struct CallerRights: Equatable, Sendable {
         case .logout, .update: return .allowed
         case .ownSessions, .session, .installation, .readRoles: return .allowed
         case .ownBoards, .board, .claimState, .openClaims, .identities, .explain, .ownAlerts,
-            .commands:
+            .commands, .configuration:
             return .nothing
         default:
             let closure = deed.writtenClass.flatMap { Gate.closure(of: $0) }
@@ -141,7 +141,7 @@ struct CallerRights: Equatable, Sendable {
             .explain, .renew, .release, .replace, .everySession, .session, .revoke, .update,
             .extend, .changeScope, .revokeAll, .users, .addUser, .changeProfile, .changeUser,
             .audit, .installation, .everyInstallation, .readRoles, .makeRole, .writeRole,
-            .everyAlert, .testAlerts: true
+            .everyAlert, .testAlerts, .configuration: true
         }
     }
 

@@ -64,6 +64,14 @@ struct BoardRequest {
                 result.user = session.profile
                 return try reply(.result(result))
             }
+        case .saveConfiguration(let token, let configuration):
+            return try underSession(token) { _ throws(AuthorityError) in
+                try save(configuration)
+            }
+        case .getConfiguration(let token):
+            return try underSession(token) { _ throws(AuthorityError) in
+                try keptConfiguration()
+            }
         case .unknown:
             return try reply(.error(Refusal(.forbidden, "unknown message type")))
         }

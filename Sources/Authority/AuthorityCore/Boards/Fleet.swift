@@ -87,6 +87,7 @@ extension Authority {
             try endShares(
                 of: board, actor: act.user.username, act.transaction, at: act.now)
             try act.transaction.forgetReport(of: board)
+            try act.transaction.keep(nil, of: board)
             try act.transaction.deleteCommands(of: board)
             if let active = try act.transaction.activeSession(on: board) {
                 try endAndTell(

@@ -107,6 +107,7 @@ extension Authority {
         let isNew = old?.owner != claim.claimant || old?.released == true
         if isNew {
             try transaction.forgetReport(of: claim.installation)
+            try transaction.keep(nil, of: claim.installation)
             try transaction.deleteCommands(of: claim.installation)
             try transaction.forgetTimeline(of: claim.installation, but: claim.session)
             try endShares(of: claim.installation, actor: "authority", transaction, at: now)

@@ -15,7 +15,8 @@ extension Authority {
     package func replace(
         _ old: InstallationID, by new: InstallationID, lastArrived: Int64?, for caller: Caller
     ) async throws(AuthorityError) -> BoardReplacement {
-        let replaced = try await act(.replace, by: caller) { act throws(AuthorityError) in
+        let (replaced, isRestored) = try await act(.replace, by: caller) {
+            act throws(AuthorityError) in
             let dead = try act.board(old, to: .own).record
             let fresh = try act.board(new, to: .own).record
             guard old != new else {
@@ -24,7 +25,8 @@ extension Authority {
             let session = try replacement(of: dead, by: fresh, act)
             let told = try act.transaction.report(of: old)
             let lost = LostMessages(waited: told?.report.queue.messages, after: lastArrived)
-            try hand(over: dead, to: fresh, session, act)
+            let isRestored = try moveConfiguration(from: old, to: new, act.transaction)
+            try hand(over: dead, to: fresh, session, asking: isRestored, act)
             try retire(dead, act)
             try act.transaction.moveTimeline(from: old, to: new)
             let replaced = ReplacedBoard(
@@ -40,11 +42,12 @@ extension Authority {
                     "board.replaced", act.user.username, board, nil, "\(old) by \(new)",
                     act.transaction, at: act.now)
             }
-            return replaced
+            return (replaced, isRestored)
         }
         let isTold = await runJobs(of: old)
         _ = await runJobs(of: new)
-        return BoardReplacement(replaced: replaced, isBrokerTold: isTold)
+        return BoardReplacement(
+            replaced: replaced, isBrokerTold: isTold, hasConfiguration: isRestored)
     }
 
     /// The session of the new board. Throws if it cannot take the place.
@@ -78,8 +81,11 @@ extension Authority {
         return session
     }
 
+    /// - Parameter asks: whether the new board has a configuration to ask for, which it does after
+    ///   each update.
     private func hand(
-        over dead: BoardRecord, to fresh: BoardRecord, _ session: SessionRecord, _ act: Act
+        over dead: BoardRecord, to fresh: BoardRecord, _ session: SessionRecord,
+        asking asks: Bool, _ act: Act
     ) throws(AuthorityError) {
         var record = fresh
         (record.name, record.labels) = (dead.name, dead.labels)
@@ -89,7 +95,10 @@ extension Authority {
         // Somebody ended a revoked session, perhaps for what its scope allowed.
         guard let before, before.state == .active || before.isRenewable,
             before.scope != session.scope
-        else { return }
+        else {
+            if asks { try tellUpdate(of: session, act.transaction, at: act.now) }
+            return
+        }
         try change(session, to: before.scope ?? .everything, act)
     }
 
@@ -147,9 +156,12 @@ package struct BoardReplacement: Sendable {
     package let replaced: ReplacedBoard
     /// Whether the broker has cut the old board's login already.
     package let isBrokerTold: Bool
+    /// Whether the old board's rules are kept for the new one to ask for.
+    package let hasConfiguration: Bool
 
-    package init(replaced: ReplacedBoard, isBrokerTold: Bool) {
+    package init(replaced: ReplacedBoard, isBrokerTold: Bool, hasConfiguration: Bool = false) {
         (self.replaced, self.isBrokerTold) = (replaced, isBrokerTold)
+        self.hasConfiguration = hasConfiguration
     }
 }
 

@@ -195,6 +195,11 @@ extension Schema {
                 .text("installation_id"), .text("numbers"), .text("rules").optional,
                 .integer("since"),
             ], key: ["installation_id"], fillFactor: 70),
+        // The rules that boards have sent. `content` is encrypted.
+        Table(
+            name: "configurations",
+            columns: [.text("installation_id"), .bytes("content"), .integer("saved_at")],
+            key: ["installation_id"]),
         // What is announced to Home Assistant. Ids in the list are separated by spaces.
         Table(
             name: "sensors",

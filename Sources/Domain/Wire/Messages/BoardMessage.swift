@@ -18,6 +18,10 @@ package struct BoardMessage: Sendable {
         case revoke(SessionToken)
         case list(SessionToken)
         case user(SessionToken)
+        /// The rules in force on the board, for the board that replaces it.
+        case saveConfiguration(SessionToken, BoardConfiguration)
+        /// Asks for the rules of the board that this one replaced.
+        case getConfiguration(SessionToken)
         /// A type that this version does not know.
         case unknown
     }
@@ -41,7 +45,7 @@ extension BoardMessage.Body {
     package var sessionToken: SessionToken? {
         switch self {
         case .authenticate(let token, _, _), .revoke(let token), .list(let token),
-            .user(let token):
+            .user(let token), .saveConfiguration(let token, _), .getConfiguration(let token):
             token
         case .refresh, .provisionAccepted, .provisionRejected, .sessionEnded,
             .sessionConfirmed, .commandResult, .unknown: nil
@@ -52,7 +56,7 @@ extension BoardMessage.Body {
     /// may have been sealed long before it was sent, and ends only its own session.
     package var needsClock: Bool {
         switch self {
-        case .authenticate, .refresh, .list, .user: true
+        case .authenticate, .refresh, .list, .user, .saveConfiguration, .getConfiguration: true
         case .revoke, .provisionAccepted, .provisionRejected, .sessionEnded,
             .sessionConfirmed, .commandResult, .unknown: false
         }
@@ -126,6 +130,12 @@ extension BoardMessage.Body {
             self = .list(try json.parsed("sessionToken", SessionToken.init))
         case "user.get":
             self = .user(try json.parsed("sessionToken", SessionToken.init))
+        case "configuration.save":
+            self = .saveConfiguration(
+                try json.parsed("sessionToken", SessionToken.init),
+                try BoardConfiguration(json: json))
+        case "configuration.get":
+            self = .getConfiguration(try json.parsed("sessionToken", SessionToken.init))
         default:
             self = .unknown
         }
@@ -160,6 +170,13 @@ extension BoardMessage.Body {
             ["type": "session.list", "sessionToken": token.reveal()].mapValues(JSONValue.string)
         case .user(let token):
             ["type": "user.get", "sessionToken": token.reveal()].mapValues(JSONValue.string)
+        case .saveConfiguration(let token, let configuration):
+            configuration.members.merging([
+                "type": .string("configuration.save"), "sessionToken": .string(token.reveal()),
+            ]) { $1 }
+        case .getConfiguration(let token):
+            ["type": "configuration.get", "sessionToken": token.reveal()]
+                .mapValues(JSONValue.string)
         case .unknown:
             ["type": .string("unknown")]
         }
@@ -190,6 +207,8 @@ extension BoardMessage {
         case revoke = "session.revoke"
         case list = "session.list"
         case user = "user.get"
+        case saveConfiguration = "configuration.save"
+        case getConfiguration = "configuration.get"
         case unknown
     }
 }
@@ -207,6 +226,8 @@ extension BoardMessage.Body {
         case .revoke: .revoke
         case .list: .list
         case .user: .user
+        case .saveConfiguration: .saveConfiguration
+        case .getConfiguration: .getConfiguration
         case .unknown: .unknown
         }
     }

@@ -30,6 +30,8 @@ package struct Reply: Sendable {
         package var spread: Duration?
         /// In a heartbeat's answer: whether another machine uses this board's identity.
         package var isShared = false
+        /// In the answer to `configuration.get`; nil: the authority keeps none.
+        package var configuration: BoardConfiguration?
 
         package init() {}
     }
@@ -87,6 +89,10 @@ extension Reply.Result {
         scope = try json.scope("scope")
         spread = try json.spread()
         isShared = try json.optional("identityShared") { $0.asBool } ?? false
+        configuration = try json.optional("configuration") { value throws(WireError) in
+            guard let members = value.asObject else { return nil }
+            return try BoardConfiguration(json: JSONObject(members))
+        }
         accessToken = try json.optional("accessToken") { value in
             value.asString.flatMap(AccessToken.init)
         }
@@ -111,6 +117,7 @@ extension Reply.Result {
         members["scope"] = scope?.json
         members["spread"] = spread.map { .integer($0.components.seconds) }
         if isShared { members["identityShared"] = .bool(true) }
+        members["configuration"] = configuration.map { .object($0.members) }
         members["accessToken"] = accessToken.map { .string($0.reveal()) }
         members["refreshToken"] = refreshToken.map { .string($0.reveal()) }
         members["sessions"] = sessions.map { .array($0.map(\.json)) }

@@ -4,11 +4,27 @@ import Sessions
 import Wire
 
 /// `POST /boards/:iid/replace` with `{"by": iid}`: another board takes the place of this one.
+/// `GET /boards/:iid/configuration`: the rules that would go to it.
 struct ReplacementRoute: Sendable {
     let frontend: any AuthorityFrontend
     let data: (any DataStore)?
 
-    var routes: [HTTPRoute] { [HTTPRoute(.post, "/boards/:iid/replace", .session(replace))] }
+    var routes: [HTTPRoute] {
+        [
+            HTTPRoute(.post, "/boards/:iid/replace", .session(replace)),
+            HTTPRoute(.get, "/boards/:iid/configuration", .session(configuration)),
+        ]
+    }
+
+    private func configuration(
+        _ call: Call, by caller: Caller
+    ) async throws(AuthorityError) -> Answer {
+        let board = try call.parameter("iid", InstallationID.init)
+        let kept = try await frontend.configuration(of: board, by: caller)
+        var members = kept.configuration.members
+        members["savedAt"] = .time(kept.savedAt)
+        return Answer(members)
+    }
 
     private func replace(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
         let old = try call.parameter("iid", InstallationID.init)
@@ -21,6 +37,7 @@ struct ReplacementRoute: Sendable {
             old, by: new, lastArrived: await lastArrived(from: old, owner), for: caller)
         var members = done.replaced.form
         members["by"] = .string(new.description)
+        members["configuration"] = .bool(done.hasConfiguration)
         if !done.isBrokerTold { members["brokerTold"] = .bool(false) }
         return Answer(members)
     }

@@ -1,0 +1,78 @@
+package import Sessions
+package import Wire
+
+/// The newest rules that a board has sent, for itself or for the board that took its place.
+package struct KeptConfiguration: Equatable, Sendable {
+    package let configuration: BoardConfiguration
+    /// When the board sent it.
+    package let savedAt: Timestamp
+
+    package init(configuration: BoardConfiguration, savedAt: Timestamp) {
+        (self.configuration, self.savedAt) = (configuration, savedAt)
+    }
+}
+
+package protocol ConfigurationTable {
+    func configuration(
+        of board: InstallationID
+    ) throws(AuthorityError) -> KeptConfiguration?
+    /// Replaces the configuration of a board. Nil deletes it.
+    func keep(
+        _ kept: KeptConfiguration?, of board: InstallationID
+    ) throws(AuthorityError)
+}
+
+package protocol ConfigurationFrontend: Sendable {
+    /// The rules that a board has sent. The caller's own board, or any board for an administrator;
+    /// otherwise 101, as for a board that has sent none.
+    func configuration(
+        of board: InstallationID, by caller: Caller
+    ) async throws(AuthorityError) -> KeptConfiguration
+}
+
+extension Authority {
+    package func configuration(
+        of board: InstallationID, by caller: Caller
+    ) async throws(AuthorityError) -> KeptConfiguration {
+        try await look(.configuration, by: caller) { act throws(AuthorityError) in
+            _ = try act.board(board, to: .own)
+            guard let kept = try act.transaction.configuration(of: board) else {
+                throw .refuse(.notFound, "the board has sent no configuration")
+            }
+            return kept
+        }
+    }
+
+    /// Gives the configuration of a replaced board to the new one, unless that has sent its own.
+    /// Returns whether the new board has one to ask for.
+    func moveConfiguration(
+        from old: InstallationID, to new: InstallationID, _ transaction: any AuthorityTransaction
+    ) throws(AuthorityError) -> Bool {
+        guard let kept = try transaction.configuration(of: old) else { return false }
+        try transaction.keep(nil, of: old)
+        guard try transaction.configuration(of: new) == nil else { return false }
+        try transaction.keep(kept, of: new)
+        return true
+    }
+}
+
+// The requests of a board about its configuration.
+extension BoardRequest {
+    /// Two absent texts delete what was kept.
+    func save(_ configuration: BoardConfiguration) throws(AuthorityError) -> BoardAnswer {
+        try transaction.keep(
+            configuration.isEmpty
+                ? nil : KeptConfiguration(configuration: configuration, savedAt: now),
+            of: sender.board)
+        return try reply(.result(Reply.Result()))
+    }
+
+    /// The answer is not kept for a redelivery, because it is large and reading it again does no
+    /// harm.
+    func keptConfiguration() throws(AuthorityError) -> BoardAnswer {
+        var result = Reply.Result()
+        result.configuration = try transaction.configuration(of: sender.board)?.configuration
+        let reply = Reply(re: message.id, now: authority.clock(), outcome: .result(result))
+        return .reply(try authority.sealed(reply, to: sender))
+    }
+}
