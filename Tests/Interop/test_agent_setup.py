@@ -207,17 +207,27 @@ def test_the_login_of_a_package_is_used(setup):
     assert 'username = "postern-agent"' in text
 
 
-def test_three_questions_on_a_terminal(setup, tls_broker):
+def test_a_backup_is_asked_for_and_off_without_an_answer(setup):
+    there = ("--replace", "--name", "x", "--uplink", "mqtt://127.0.0.1:1", "--claim-base", "a.it")
+    setup(*there)
+    assert "backup" not in (setup.folder / "agent.toml").read_text()
+    setup(*there, "--backup-configuration")
+    assert "[backup]" in (setup.folder / "agent.toml").read_text()
+    assert "agent.toml is well-formed" in checked(setup).stdout
+
+
+def test_questions_on_a_terminal(setup, tls_broker):
     broker, ca = tls_broker
     shown = converse(
         [setup.program, "--config-dir", setup.folder, "setup"],
         [("called?", "porch"), ("share", f"localhost:{broker.port}"), ("page?", "a.example"),
-         ("fingerprint", fingerprint(ca))])
+         ("fingerprint", fingerprint(ca)), ("routes at the authority", "y")])
     text = (setup.folder / "agent.toml").read_text()
     assert 'name = "porch"' in text, shown
     assert f'uri = "mqtts://localhost:{broker.port}"' in text
     assert 'base = "https://a.example/claim"' in text
     assert (setup.folder / "uplink-ca.pem").exists()
+    assert "[backup]" in text and "configuration = true" in text
 
 
 def converse(argv, answers) -> str:

@@ -149,7 +149,8 @@ def test_a_board_is_set_up(machine):
             "What is this board called?": "shed",
             "Where is the broker": f"{HOST}:8883",
             "Where is the authority's page?": "",
-            "The CA's fingerprint": machine.fingerprint})
+            "The CA's fingerprint": machine.fingerprint,
+            "routes at the authority": ""})
         found = CLAIM.search(shown)
         machine.url = found[0] if found else machine.url
     assert machine.url.startswith(f"https://{HOST}:8443/claim#")

@@ -35,6 +35,11 @@ extension KnownKeys {
         key.source key.tpm
         metrics.listen
         home_assistant.discovery home_assistant.prefix
+        backup.configuration
+        route.from route.app route.class route.op route.object_id route.to
+        """)
+
+    static let routes = KnownKeys("""
         route.from route.app route.class route.op route.object_id route.to
         """)
 

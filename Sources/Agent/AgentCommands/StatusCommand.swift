@@ -99,9 +99,10 @@ struct StatusCommand: AgentVerb {
         }
         guard let rules = try? answer.object("policy") else { return "-" }
         let since = (try? rules.time("loadedAt")).map { ", since \(CalendarText.utc($0)) UTC" }
+        let restored = rules.text("restored").map { "; \($0)" }
         let fault = rules.text("fault").map { "; THE FILES ARE NOT IN FORCE: \($0)" }
         return rules.shown("rules") + ", by default " + rules.shown("default") + "; "
-            + rules.shown("routes") + " routes" + (since ?? "") + (fault ?? "")
+            + rules.shown("routes") + " routes" + (since ?? "") + (restored ?? "") + (fault ?? "")
     }
 }
 

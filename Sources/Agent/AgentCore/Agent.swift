@@ -31,6 +31,8 @@ package struct AgentSettings: Sendable {
     /// The period over which this board randomly delays actions that a whole fleet would do at
     /// once. Nil: the authority's value.
     package var spread: Duration?
+    /// The rules in force at the start, to send to the authority. Nil: it gets none.
+    package var backup: BoardConfiguration?
 
     package init(
         name: String, topicRoot: TopicRoot, claimBase: String, claimLifetime: Duration,
@@ -73,6 +75,7 @@ package struct Agent: Sendable {
     var bus: Bus
     var commands: Commands
     var outbox: OutboxView
+    var backup: ConfigurationBackup
     /// The effects that the current call of `handle` will return.
     private var effects: [AgentEffect] = []
 
@@ -94,6 +97,7 @@ package struct Agent: Sendable {
         bus = Bus(window: window, keys: keys)
         self.records.commands.started()
         commands = Commands()
+        backup = ConfigurationBackup(settings.backup, cryptography)
     }
 
     /// Whether the session's record cannot be read. Then writes wait until the board is paired
@@ -123,7 +127,9 @@ package struct Agent: Sendable {
         case .forwarded(let number): outbox.forwarded(number)
         case .control(let request, let connection):
             answer(request, connection, at: instant)
-        case .rules(let policy, let routes): adopt(policy, routes, at: instant)
+        case .rules(let policy, let routes, let texts):
+            adopt(policy, routes, at: instant)
+            backUp(texts)
         case .stop: stop(at: instant)
         }
         if case .stop = event { return effects }
@@ -138,6 +144,7 @@ package struct Agent: Sendable {
             healthDeadline, requests.waits.nextDeadline, signOutDeadline,
             session.readers.nextDeadline, refusalDeadline, expiryDeadline(at: instant),
             lossDeadline, statusDeadline, commandDeadline(at: instant),
+            saveDeadline(at: instant),
         ].compactMap(\.self).min()
     }
 
@@ -146,6 +153,7 @@ package struct Agent: Sendable {
         publishSessionIfChanged(at: instant)
         connectIfDue(at: instant)
         sendDueRequests(at: instant)
+        saveConfigurationIfDue(at: instant)
         sendSignOutIfDue(at: instant)
         keepCommands(at: instant)
         answerLateCommands(at: instant)
@@ -173,6 +181,7 @@ package struct Agent: Sendable {
             emit(.log(.info, "not provisioned: run `postern-agent pair` and claim this board"))
         }
         judgePolicyAtStart()
+        logBackup()
         uplink.retry(at: instant.monotonic + spreadWait(at: instant))
         bus.health.changed()
     }

@@ -34,6 +34,9 @@ package enum AgentEffect: Sendable {
     case holdBus(Bool)
     /// The foreign topics to read from now on. The agent already applies the new routes.
     case readRoutes([TopicFilter])
+    /// Checks the rules of the replaced board, and keeps them for this one. The event `rules`
+    /// follows if they are good.
+    case restore(BoardConfiguration)
     case answer(connection: Int, JSONValue)
     case log(LogSeverity, String)
     case exit

@@ -1,6 +1,6 @@
 package import Gate
 package import Sessions
-import Wire
+package import Wire
 
 /// An input of the agent. The loop creates events; the agent never polls.
 package enum AgentEvent: Sendable {
@@ -29,8 +29,9 @@ package enum AgentEvent: Sendable {
     /// agent ends.
     case commandPublished(MessageID, CommandPublication)
     case control(ControlRequest, connection: Int)
-    /// The rule files were read again without an error. These rules replace the old ones.
-    case rules(Policy?, RouteTable)
+    /// The rule files were read again without an error. These rules replace the old ones. Their
+    /// texts are for the authority.
+    case rules(Policy?, RouteTable, texts: BoardConfiguration = .none)
     case stop
 }
 

@@ -90,15 +90,18 @@ package struct BoardMemory: Equatable, Sendable {
     package var signOut: SignOut?
     /// Whether a policy file was in force last.
     package var hasPolicy: Bool
+    /// The SHA-256 of the rules that the authority has confirmed. Nil: it has none.
+    package var toldConfiguration: [UInt8]?
 
     package init(
         floor: Timestamp = Timestamp(milliseconds: 0), ended: UnavailableReason? = nil,
-        signOut: SignOut? = nil, hasPolicy: Bool = false
+        signOut: SignOut? = nil, hasPolicy: Bool = false, toldConfiguration: [UInt8]? = nil
     ) {
         self.floor = floor
         self.ended = ended
         self.signOut = signOut
         self.hasPolicy = hasPolicy
+        self.toldConfiguration = toldConfiguration
     }
 }
 

@@ -126,7 +126,9 @@ extension BoardMemory {
                 value.asString.flatMap(UnavailableReason.init)
             },
             signOut: SignOut(kept: json.members["signOut"]),
-            hasPolicy: json.members["hasPolicy"] == .bool(true))
+            hasPolicy: json.members["hasPolicy"] == .bool(true),
+            toldConfiguration: json.members["toldConfiguration"] == nil
+                ? nil : try json.bytes("toldConfiguration", count: 32))
     }
 
     package var json: JSONValue {
@@ -134,6 +136,7 @@ extension BoardMemory {
         members["ended"] = ended.map { .string($0.rawValue) }
         members["signOut"] = signOut?.json
         if hasPolicy { members["hasPolicy"] = .bool(true) }
+        members["toldConfiguration"] = toldConfiguration.map { .string(Base64URL.encode($0)) }
         return .object(members)
     }
 }

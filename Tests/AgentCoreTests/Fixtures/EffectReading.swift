@@ -19,6 +19,7 @@ extension AgentEffect {
         case .subscribeInbox(let topic): topic
         case .readRoutes(let filters): "\(filters)"
         case .grant(let grants): "\(grants)"
+        case .restore(let rules): JSONValue.object(rules.members).text
         case .commit, .disconnectUplink, .abandonUplink, .forward, .retryForwarding, .readBus,
             .holdBus, .exit: ""
         }
@@ -96,6 +97,7 @@ extension [AgentEffect] {
             case .readBus: "read"
             case .holdBus: "hold"
             case .readRoutes: "routes"
+            case .restore: "restore"
             case .answer: "answer"
             case .log: "log"
             case .exit: "exit"
@@ -137,6 +139,8 @@ extension BoardMessage.Body {
         case .revoke: "revoke"
         case .list: "list"
         case .user: "user"
+        case .saveConfiguration: "saveConfiguration"
+        case .getConfiguration: "getConfiguration"
         case .unknown: "unknown"
         }
     }

@@ -58,7 +58,7 @@ struct RuleFilesTests {
         #expect(rules.reload(.signal) == nil)
         try folder.write("policy.toml", "default = \"allow\"\n")
         let event = try #require(rules.reload(.signal))
-        guard case .rules(let policy?, let routes) = event else {
+        guard case .rules(let policy?, let routes, _) = event else {
             Issue.record("\(event)")
             return
         }
@@ -105,7 +105,7 @@ struct RuleFilesTests {
         #expect(rules.reload(.change) == nil)
         #expect(text(rules.report["fault"]).contains("policy.toml is gone"))
         let event = try #require(rules.reload(.signal))
-        guard case .rules(nil, _) = event else {
+        guard case .rules(nil, _, _) = event else {
             Issue.record("\(event)")
             return
         }

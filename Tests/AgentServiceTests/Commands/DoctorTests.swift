@@ -95,6 +95,14 @@ struct DoctorTests {
         Breakage("routes", .failed) {
             $0.change("policy") { $0["routes"] = .integer(3) }
         },
+        Breakage("configuration-backup", .warnings) {
+            $0.settings?.backsUpConfiguration = true
+            $0.set("backup", .string("not sent yet"))
+        },
+        Breakage("configuration-backup", .warnings) {
+            $0.settings?.backsUpConfiguration = true
+            $0.set("backup", .string("too large"))
+        },
         Breakage("local-broker", .failed) { $0.busLogin = .refused("no") },
         Breakage("local-broker", .failed) { $0.busLogin = .unreachable("TCP: no") },
         Breakage("local-broker", .warnings) {

@@ -83,6 +83,7 @@ extension AgentEffect {
         case .readRoutes: "routes"
         case .answer: "answer"
         case .log: "log"
+        case .restore: "restore"
         case .exit: "exit"
         }
     }

@@ -23,6 +23,9 @@ package struct BoardSettings: Equatable, Sendable {
     package var metrics: MetricsPlace?
     /// Whether the agent announces this board to Home Assistant. Nil: it leaves those topics alone.
     package var discovery: Discovery?
+    /// Whether the board sends its policy and its routes to the authority, and takes those of a
+    /// board that it replaced.
+    package var backsUpConfiguration: Bool
 
     /// The board's own broker.
     package struct Bus: Equatable, Sendable {
@@ -112,7 +115,8 @@ package struct BoardSettings: Equatable, Sendable {
             logFormat: try root.value("log_format", SettingValue.choice) ?? .text,
             key: try Key(root.section("key")),
             metrics: try MetricsPlace(root.section("metrics")),
-            discovery: try discovery(root.section("home_assistant")))
+            discovery: try discovery(root.section("home_assistant")),
+            backsUpConfiguration: try root.section("backup").flag("configuration") ?? false)
     }
 }
 

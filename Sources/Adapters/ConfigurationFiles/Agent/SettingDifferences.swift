@@ -37,6 +37,7 @@ extension BoardSettings {
             ("key.source", key.source == other.key.source),
             ("key.tpm", key.tpm == other.key.tpm),
             ("metrics.listen", metrics == other.metrics),
+            ("backup.configuration", backsUpConfiguration == other.backsUpConfiguration),
             ("home_assistant.discovery",
              discovery?.isAnnounced == other.discovery?.isAnnounced),
             ("home_assistant.prefix",

@@ -81,6 +81,7 @@ extension BoardFacts {
         } catch {
             modeFaults.append("\(error)")
         }
+        readRestored(settings)
         modeFaults += Self.modeFaults(settings, folder)
         // The agent's answer gives the upstream broker's address, and shows whether a login may be
         // tried.
@@ -113,6 +114,17 @@ extension BoardFacts {
             policyFault = error.sentence
         }
         digest = (try? RuleContent(folder: folder, strictestMode: anyMode))?.digest
+    }
+
+    /// Rules of the replaced board are in force where the files have none.
+    private mutating func readRestored(_ settings: BoardSettings) {
+        do throws(AgentFailure) {
+            let restored = try RestoredRules(of: settings)
+            if settings.routes.isEmpty { self.settings?.routes = restored.routes }
+            if policyFault == nil { policy = policy ?? restored.policy }
+        } catch {
+            policyFault = policyFault ?? error.sentence
+        }
     }
 
     private static func modeFaults(_ settings: BoardSettings, _ folder: String) -> [String] {

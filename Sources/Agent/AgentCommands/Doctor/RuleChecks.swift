@@ -37,7 +37,8 @@ extension BoardCheck {
                     next: "restart the agent: while it runs, only routes of agent.toml change")
             }
             return .ok("the agent decides by these files: rules \(rules.shown("rules")), "
-                + "default \(rules.shown("default"))")
+                + "default \(rules.shown("default"))"
+                + (rules.text("restored").map { "; \($0)" } ?? ""))
         },
         BoardCheck(
             id: "routes", group: .rules,
@@ -56,6 +57,29 @@ extension BoardCheck {
             }
             return .ok(
                 count == 0 ? "agent.toml has no routes" : "the routes of agent.toml: \(count)")
+        },
+        BoardCheck(
+            id: "configuration-backup", group: .rules,
+            about: "the authority has this board's policy and routes, if it is to keep them",
+            why: "otherwise a board that replaces this one has no rules",
+            needs: [.agent]
+        ) { facts in
+            guard facts.settings?.backsUpConfiguration == true else {
+                return .ok("[backup] configuration is off: the authority keeps no copy")
+            }
+            switch facts.status?.text("backup") {
+            case "too large":
+                return .warning(
+                    "the policy and the routes cannot be sent: more than 64 KiB, or a control "
+                        + "character", next: "shorten them, or keep a copy yourself")
+            case "not sent yet":
+                return .warning(
+                    "the authority does not have the present rules yet",
+                    next: "wait a minute; the board needs its session and its uplink for that")
+            case "sent": return .ok("the authority has the present rules")
+            case "no rules": return .ok("there are no rules to keep")
+            default: return .skipped("the agent has not said it")
+            }
         },
     ]
 }

@@ -47,18 +47,20 @@ struct PolicyCheckCommand: AgentVerb {
     private func file(of finding: PolicyFinding, _ judged: PolicyInputs) -> String {
         switch finding.place {
         case .policy: judged.file
-        case .route: "\(place.configDir)/agent.toml"
+        case .route: judged.routesFile
         }
     }
 
     private func summary(_ judged: PolicyInputs, _ count: Int) -> String {
+        let restored = judged.restoredWords.map { "; \($0)" } ?? ""
         guard let policy = judged.policy else {
-            return "no policy file: the built-in rules apply"
+            return "no policy file: the built-in rules apply" + restored
         }
         let found = count == 0 ? "nothing found" : count == 1 ? "1 finding" : "\(count) findings"
         let rules = policy.rules.count == 1 ? "1 rule" : "\(policy.rules.count) rules"
         return "\(found) in \(rules), by default "
             + "\(policy.allowsByDefault ? "allow" : "deny"); scope: \(judged.scopeSource)"
+            + restored
     }
 
     private func json(_ judged: PolicyInputs, _ findings: [PolicyFinding]) -> JSONValue {
@@ -67,6 +69,7 @@ struct PolicyCheckCommand: AgentVerb {
             "file": .string(judged.file), "present": .bool(judged.policy != nil),
             "rules": .integer(Int64(judged.policy?.rules.count ?? 0)),
             "default": .string(standard), "scope": .bool(judged.scope != nil),
+            "restored": judged.restoredWords.map(JSONValue.string) ?? .null,
             "findings": .array(findings.map { finding in
                 .object([
                     "kind": .string(finding.kind.rawValue),

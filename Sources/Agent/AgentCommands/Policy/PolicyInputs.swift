@@ -17,10 +17,14 @@ struct PolicyInputs {
     }
 
     /// The policy file's path, as it is shown to people.
-    let file: String
+    private(set) var file: String
+    /// The file of the routes, for people.
+    private(set) var routesFile: String
+    /// Where restored rules in force are. Nil if none are in force.
+    private(set) var restoredWords: String?
     /// Nil if there is no such file: only the built-in rules apply.
     private(set) var policy: Policy?
-    let appLines: [AppName: Int]
+    private(set) var appLines: [AppName: Int]
     private(set) var routes = RouteTable()
     private(set) var scope: Scope?
     private var isScopeJudged = false
@@ -42,14 +46,18 @@ struct PolicyInputs {
         } else {
             try Self.inForce(file, place)
         }
+        routesFile = "\(place.configDir)/agent.toml"
         (policy, appLines) = try Self.located(text, file)
-        let hasSettings = try Self.routes(place, into: &routes)
+        let settings = try Self.settings(routesFile)
+        routes = RouteTable(settings?.routes ?? [])
         if let path = source.scope {
             scope = try Self.scope(in: path)
             isScopeJudged = true
             scopeSource = path
-        } else if session != .no {
-            try askSession(place, hasSettings, mustKnow: session == .yes)
+        }
+        if let settings { try takeRestored(settings, isDraft: source.policy != nil) }
+        if source.scope == nil, session != .no {
+            try askSession(place, settings != nil, mustKnow: session == .yes)
         }
     }
 
@@ -90,20 +98,41 @@ struct PolicyInputs {
         }
     }
 
-    /// Reads the routes of `agent.toml`. Returns false if there is no such file.
-    private static func routes(
-        _ place: BoardPlace, into routes: inout RouteTable
-    ) throws(AgentFailure) -> Bool {
-        let path = "\(place.configDir)/agent.toml"
-        guard let text = try guarded(path) else { return false }
+    /// Reads `agent.toml`. Nil if there is no such file.
+    private static func settings(_ path: String) throws(AgentFailure) -> BoardSettings? {
+        guard let text = try guarded(path) else { return nil }
         do throws(SettingsError) {
-            let settings = try BoardSettings.parse(
+            return try BoardSettings.parse(
                 text, file: path, environment: Environment.value(_:))
-            routes = RouteTable(settings.routes)
         } catch {
             throw AgentFailure(.badConfiguration, "\(error)")
         }
-        return true
+    }
+
+    /// Takes the rules of the replaced board where the files have none. They belong to the agent's
+    /// user, so root reads them as that user.
+    private mutating func takeRestored(
+        _ settings: BoardSettings, isDraft: Bool
+    ) throws(AgentFailure) {
+        let folder = settings.stateDir
+        guard PrivateFile.isThere(RestoredRules.folder(in: folder)) else { return }
+        do throws(SystemError) {
+            try ProcessOwner.stepDown(toOwnerOf: folder)
+        } catch {
+            throw AgentFailure(.failed, "\(error)")
+        }
+        let restored = try RestoredRules(of: settings)
+        let takesRoutes = settings.routes.isEmpty && !restored.routes.isEmpty
+        if takesRoutes {
+            routes = RouteTable(restored.routes)
+            routesFile = RestoredRules.routesPath(in: folder)
+        }
+        let takesPolicy = policy == nil && !isDraft && restored.policyText != nil
+        if takesPolicy {
+            file = RestoredRules.policyPath(in: folder)
+            (policy, appLines) = try Self.located(restored.policyText, file)
+        }
+        restoredWords = RestoredRules.words(policy: takesPolicy, routes: takesRoutes, in: folder)
     }
 
     /// Reads a file that decides what this board allows, so its mode is checked. Nil if it is

@@ -43,6 +43,11 @@ struct SetupCommand: AgentVerb {
         "The board's own broker; default: the one that the package set up.", valueName: "uri"))
     var bus: String?
 
+    @Flag(help: ArgumentHelp(
+        "Send the board's policy and routes to the authority, for a board that replaces it, and "
+            + "take those of a board that this one replaces."))
+    var backupConfiguration = false
+
     @Flag(help: "Allow unencrypted mqtt:// to another machine.")
     var insecure = false
 
@@ -76,11 +81,14 @@ struct SetupCommand: AgentVerb {
         let trust = try UplinkTrust.settle(
             uplink, caFile: caFile, fingerprint: caFingerprint, questions,
             folder: place.configDir, replaces: replace)
+        let backsUp = if backupConfiguration { true } else {
+            try questions.backsUpConfiguration()
+        }
         let bus = if let bus { try Self.broker(bus) } else { BrokerURI?.none }
         let file = SetupFile(
             name: name, uplink: uplink, insecure: insecure, claimBase: page,
             caFile: trust.caFile(in: place.configDir),
-            bus: bus,
+            bus: bus, backsUpConfiguration: backsUp,
             folder: place.configDir)
         try file.check(at: path)
         try file.write(to: path, trust: trust)

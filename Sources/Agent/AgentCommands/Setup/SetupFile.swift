@@ -13,6 +13,8 @@ struct SetupFile {
     /// The bus. Nil means the one that the package set up, or else mosquitto with Debian's
     /// defaults.
     let bus: BrokerURI?
+    /// Whether the authority keeps the board's policy and routes.
+    let backsUpConfiguration: Bool
     /// The folder of `agent.toml`.
     let folder: String
 
@@ -24,22 +26,26 @@ struct SetupFile {
         var sections = [
             "# Made by `postern-agent setup`. All keys: CONFIGURATION.md in "
                 + "/usr/share/doc/postern-agent.",
-            "name = \(Self.quoted(name))",
+            "name = \(TOMLText.quoted(name))",
         ]
         sections.append("\n[bus]                                # the board's own broker")
         sections += busLines
         sections.append("\n[uplink]                             # shared with the authority")
-        sections.append("uri = \(Self.quoted(uplink.description))")
-        if let caFile { sections.append("ca_file = \(Self.quoted(caFile))") }
+        sections.append("uri = \(TOMLText.quoted(uplink.description))")
+        if let caFile { sections.append("ca_file = \(TOMLText.quoted(caFile))") }
         if uplink.scheme == .mqtt, insecure, !uplink.isLoopback {
             sections.append("insecure = true")
         }
         if let claimBase {
             sections.append("\n[claim]                              # what the pairing code opens")
-            sections.append("base = \(Self.quoted(claimBase))")
+            sections.append("base = \(TOMLText.quoted(claimBase))")
             if let caFile, isOnHost(ofPage: claimBase) {
-                sections.append("ca_file = \(Self.quoted(caFile))")
+                sections.append("ca_file = \(TOMLText.quoted(caFile))")
             }
+        }
+        if backsUpConfiguration {
+            sections.append("\n[backup]                             # for a board that replaces it")
+            sections.append("configuration = true")
         }
         return sections.joined(separator: "\n") + "\n"
     }
@@ -56,11 +62,11 @@ struct SetupFile {
     private var busLines: [String] {
         let password = "\(folder)/bus-password"
         guard PrivateFile.isThere(password) else {
-            return ["uri = \(Self.quoted(bus?.description ?? "mqtt://127.0.0.1:1883"))"]
+            return ["uri = \(TOMLText.quoted(bus?.description ?? "mqtt://127.0.0.1:1883"))"]
         }
         return [
-            "uri = \(Self.quoted(bus?.description ?? Self.packagedBus))",
-            "username = \"postern-agent\"", "password_file = \(Self.quoted(password))",
+            "uri = \(TOMLText.quoted(bus?.description ?? Self.packagedBus))",
+            "username = \"postern-agent\"", "password_file = \(TOMLText.quoted(password))",
         ]
     }
 
@@ -92,20 +98,5 @@ struct SetupFile {
         } catch {
             throw AgentFailure(error)
         }
-    }
-
-    /// A basic string. Source: TOML 1.0, String.
-    private static func quoted(_ text: String) -> String {
-        var quoted = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"", "\\": quoted += "\\\(scalar)"
-            case _ where scalar.value < 0x20 || scalar.value == 0x7F:
-                let digits = String(scalar.value, radix: 16, uppercase: true)
-                quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: quoted.unicodeScalars.append(scalar)
-            }
-        }
-        return quoted + "\""
     }
 }

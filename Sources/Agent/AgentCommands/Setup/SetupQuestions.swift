@@ -37,6 +37,15 @@ struct SetupQuestions {
         return answer == "-" ? nil : Self.claimBase(answer)
     }
 
+    /// Without a terminal, or with all other answers given, it is off.
+    func backsUpConfiguration() throws(AgentFailure) -> Bool {
+        guard Terminal.isTerminal(.input) else { return false }
+        let answer = try ask(
+            "Keep this board's policy and routes at the authority, for a board that replaces it? "
+                + "y or n [n] ", flag: "--backup-configuration")
+        return ["y", "yes"].contains(answer?.lowercased())
+    }
+
     /// The claim page of the authority with this address or page.
     static func claimBase(_ text: String) -> String {
         let page = text.contains("://") ? text : "https://" + text

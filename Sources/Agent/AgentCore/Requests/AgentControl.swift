@@ -77,6 +77,7 @@ extension Agent {
         members["lastSequence"] = .integer(records.lastSequence)
         members["lastForwarded"] = outbox.lastForwarded.map(JSONValue.integer) ?? .null
         members["place"] = learnedPlace
+        members["backup"] = backupReport
         return .object(members)
     }
 

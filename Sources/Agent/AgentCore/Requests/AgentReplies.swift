@@ -55,6 +55,7 @@ extension Agent {
                 readersGetWhatThereIs(at: instant)
             }
             if let awaited = request.kind.awaited { heard(awaited, at: instant) }
+            if request.kind == .authenticate { askForConfiguration(at: instant) }
         case .error(let refusal):
             if !isKept { refused(request, refusal, by: reply.now, at: instant) }
         }
@@ -103,6 +104,10 @@ extension Agent {
                 throw InboxFault("an answer without the requested sessions")
             }
             held.keep(sessions)
+        case .saveConfiguration:
+            records.memory.toldConfiguration = backup.saved()
+        case .getConfiguration:
+            if let rules = restored(by: result) { emit(.restore(rules)) }
         }
     }
 
@@ -133,7 +138,7 @@ extension Agent {
         // The authority was restored from a backup. The session and the queue stay, and a person
         // must act.
         let isNotIssued = refusal.is(.notFound)
-        if isNotIssued { requests.neverIssued(kind) }
+        if isNotIssued, kind.isOfSession { requests.neverIssued(kind) }
         switch kind {
         case .authenticate:
             requests.forgetExtension()
@@ -141,7 +146,8 @@ extension Agent {
         case .refresh:
             let pause = isNotIssued ? requests.pauseOfRefresh() : .seconds(300)
             requests.setRefresh(due: instant.monotonic + pause)
-        case .list: break
+        case .saveConfiguration: backup.saveLater(at: instant.monotonic)
+        case .list, .getConfiguration: break
         }
         if let awaited = kind.awaited { failed([awaited], .refused(refusal), at: instant) }
     }
@@ -155,6 +161,20 @@ extension Agent {
             requests.setRefresh(due: instant.monotonic)
         case .list:
             if !session.readers.isEmpty { listSessions(at: instant) }
+        // The next heartbeat asks again, and the rules are sent after their pause.
+        case .getConfiguration: backup.askSoon()
+        case .saveConfiguration: break
+        }
+    }
+}
+
+extension Requests.Kind {
+    /// Whether an answer to it says if the authority knows the session's tokens. The others would
+    /// keep such an answer for long.
+    fileprivate var isOfSession: Bool {
+        switch self {
+        case .authenticate, .refresh, .list: true
+        case .saveConfiguration, .getConfiguration: false
         }
     }
 }

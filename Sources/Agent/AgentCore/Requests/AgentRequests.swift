@@ -9,6 +9,7 @@ extension Agent {
         guard uplink.isReady, let held = records.session else { return }
         requests.resume()
         rules.news.connected()
+        backup.askSoon()
         // A board with a shared identity reports at once, because its connection may be short.
         if arrival == .again, !uplink.isShared, heartbeatMayWait(held, at: instant) {
             let span = min(heartbeatInterval(of: held), .seconds(30))
@@ -50,16 +51,14 @@ extension Agent {
 
     mutating func listSessions(at instant: Instant) {
         guard !requests.isPending(.list), let id = freshID() else { return }
-        remember(id, .list, isNew: true, at: instant)
-        transmit(id, .list, at: instant)
+        begin(id, .list, at: instant)
     }
 
     /// Begins a heartbeat (`session.authenticate`), unless one waits for its answer.
     mutating func beginHeartbeat(at instant: Instant) {
         requests.setHeartbeat(due: nil)
         guard !requests.isPending(.authenticate), let id = freshID() else { return }
-        remember(id, .authenticate, isNew: true, at: instant)
-        transmit(id, .authenticate, at: instant)
+        begin(id, .authenticate, at: instant)
     }
 
     /// Begins a new heartbeat in place of the one that waits for its answer. That answer may have
@@ -104,7 +103,18 @@ extension Agent {
             send(.refresh(held.tokens.refresh), id: id, at: instant)
         case .list:
             send(.list(held.tokens.session), id: id, at: instant)
+        case .saveConfiguration:
+            let rules = backup.sent?.configuration ?? backup.wanted
+            send(.saveConfiguration(held.tokens.session, rules), id: id, at: instant)
+        case .getConfiguration:
+            send(.getConfiguration(held.tokens.session), id: id, at: instant)
         }
+    }
+
+    /// Sends a new request, to be repeated until it is answered.
+    mutating func begin(_ id: MessageID, _ kind: Requests.Kind, at instant: Instant) {
+        remember(id, kind, isNew: true, at: instant)
+        transmit(id, kind, at: instant)
     }
 
     var outboxTopic: String {

@@ -190,7 +190,7 @@ extension Agent {
 extension Requests.Kind {
     var awaited: CommandWaits.Awaited? {
         switch self {
-        case .list: nil
+        case .list, .saveConfiguration, .getConfiguration: nil
         case .authenticate: .heartbeat
         case .refresh: .refresh
         }

@@ -3,7 +3,9 @@ import Wire
 
 /// The board's requests that wait for an answer, and when the next ones are due.
 struct Requests: Sendable {
-    enum Kind: Sendable { case authenticate, refresh, list }
+    enum Kind: Sendable {
+        case authenticate, refresh, list, saveConfiguration, getConfiguration
+    }
 
     struct Pending: Sendable {
         let id: MessageID

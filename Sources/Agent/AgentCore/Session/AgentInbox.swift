@@ -150,6 +150,8 @@ extension Agent {
         emit(.commit(taken + [.session(held)]))
         confirm(message.id, of: session, at: instant)
         if isChange { replaceHeartbeat(at: instant) }
+        backup.askSoon()
+        askForConfiguration(at: instant)
         tellGrantsIfNew()
         publishSessionIfChanged(at: instant)
     }

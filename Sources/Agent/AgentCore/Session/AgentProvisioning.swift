@@ -150,6 +150,7 @@ extension Agent {
         let isAnothers = destroyOthersQueue(than: trust.user, into: &changes)
         records.memory.ended = nil
         records.memory.signOut = nil
+        forgetToldConfiguration()
         records.memory.floor = clock.floor
         records.isUnreadable = false
         session.take(.provisioned)

@@ -15,17 +15,20 @@ package struct BoardFiles {
     private(set) var policy: Policy?
     /// The bytes of both files from which these values were read.
     private(set) var content: RuleContent
+    /// Rules of the replaced board. They are in force where the files have none.
+    private(set) var restored: RestoredRules
+    /// Whether `agent.toml` has routes itself.
+    private(set) var hasOwnRoutes: Bool
     /// Why a broken policy file was ignored; nil if it was not.
     private let policyFailure: AgentFailure?
 
     package init(folder: String) throws(AgentFailure) {
         try self.init(try RuleContent(folder: folder))
-        try stepDown()
     }
 
     /// Gives up root for the state folder's owner. The agent runs as that user and could not use
     /// files that root made there.
-    private func stepDown() throws(AgentFailure) {
+    private static func stepDown(for settings: BoardSettings) throws(AgentFailure) {
         do throws(SystemError) {
             try ProcessOwner.stepDown(toOwnerOf: settings.stateDir)
         } catch {
@@ -37,8 +40,27 @@ package struct BoardFiles {
     init(_ content: RuleContent) throws(AgentFailure) {
         self.content = content
         settings = try content.settings()
-        policy = try content.policy()
+        // What is kept belongs to the agent's user, and root may not trust it.
+        try Self.stepDown(for: settings)
+        restored = try RestoredRules(of: settings)
+        hasOwnRoutes = !settings.routes.isEmpty
+        if !hasOwnRoutes { settings.routes = restored.routes }
+        policy = try content.policy() ?? restored.policy
         policyFailure = nil
+    }
+
+    /// The rules in force as texts.
+    var texts: BoardConfiguration {
+        BoardConfiguration(
+            policy: content.policyText ?? restored.policyText,
+            routes: RouteFile.text(of: settings.routes))
+    }
+
+    /// Where restored rules in force are, for people. Nil if none are in force.
+    var restoredWords: String? {
+        RestoredRules.words(
+            policy: !content.hasPolicy && restored.policy != nil,
+            routes: !hasOwnRoutes && !restored.routes.isEmpty, in: settings.stateDir)
     }
 
     /// For requests to a running agent. Ignores a policy file that is broken by now.
@@ -53,7 +75,9 @@ package struct BoardFiles {
             policyFailure = error
         }
         settings = try content.settings()
-        try stepDown()
+        // A running agent answers by its own.
+        (restored, hasOwnRoutes) = (.none, true)
+        try Self.stepDown(for: settings)
     }
 
     /// Takes the policy and the routes of `read`. All other settings stay as they were at the
@@ -62,6 +86,7 @@ package struct BoardFiles {
         var adopted = self
         adopted.content = read.content
         adopted.policy = read.policy
+        (adopted.restored, adopted.hasOwnRoutes) = (read.restored, read.hasOwnRoutes)
         adopted.settings.routes = read.settings.routes
         return adopted
     }
@@ -88,6 +113,7 @@ package struct BoardFiles {
             version: Release.version,
             buildDate: Release.date, processID: Int64(ProcessIdentity.processID))
         agent.spread = settings.uplink.spread
+        agent.backup = settings.backsUpConfiguration ? texts : nil
         agent.dropsOldest = settings.outbox.whenFull == .dropOldest
         agent.discovery = switch settings.discovery {
         case .announced(let root): .announced(below: root)

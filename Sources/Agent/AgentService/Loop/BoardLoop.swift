@@ -39,6 +39,8 @@ struct BoardLoop: ~Copyable {
     private var heldAnswers: [BusPublication] = []
     /// Whether the bus is subscribed and readiness is not reported yet.
     private var isReadyNews = false
+    /// Rules of the replaced board that were just received.
+    private var toRestore: BoardConfiguration?
     /// The part of `status` about the rules.
     var rulesReport = JSONValue.null
     let log: Logger
@@ -60,6 +62,15 @@ struct BoardLoop: ~Copyable {
         rulesReport = service.rules.report
         while true {
             turn(&service.control)
+            if let rules = toRestore, ending == nil {
+                toRestore = nil
+                // The rules come into force before the next messages of the bus.
+                if let event = service.rules.restore(rules) {
+                    rulesReport = service.rules.report
+                    events.append(event)
+                    turn(&service.control)
+                }
+            }
             if let ending {
                 if case .storeFailed = ending { return ending }
                 return leave(ending, service)
@@ -244,6 +255,7 @@ struct BoardLoop: ~Copyable {
             {
                 log.warning("\(text)")
             }
+        case .restore(let rules): toRestore = rules
         case .answer(let connection, let json): control.answer(connection, json)
         case .log(let level, let text): log.log(level: Logger.Level(level), "\(text)")
         case .exit: ending = .stopped

@@ -67,6 +67,9 @@ package struct RuleContent: Equatable {
         return BoardSettings.runDir(in: text, environment: Environment.value(_:)) + "/agent.sock"
     }
 
+    /// The policy file as text. Nil if there is none.
+    var policyText: String? { policyBytes.map { String(decoding: $0, as: UTF8.self) } }
+
     func policy() throws(AgentFailure) -> Policy? {
         guard let policyBytes else { return nil }
         return try Self.parse(policyBytes, Self.policyPath(in: folder))
@@ -84,7 +87,7 @@ package struct RuleContent: Equatable {
 
     /// Parses a policy. Refuses an empty file, which a full disk or a power cut may leave: it
     /// would allow what the policy denied.
-    private static func parse(_ bytes: [UInt8], _ path: String) throws(AgentFailure) -> Policy {
+    static func parse(_ bytes: [UInt8], _ path: String) throws(AgentFailure) -> Policy {
         guard bytes.contains(where: { $0 > 0x20 }) else {
             throw AgentFailure(.badConfiguration, """
                 \(path):1:1: the file is empty; remove it if you need no rules, or set \

@@ -60,14 +60,32 @@ struct RuleFiles: ~Copyable {
                     it on purpose, send SIGHUP or run `postern-agent policy accept-none`
                     """)
             }
-            guard content != inForce.content else {
+            let read = try BoardFiles(content)
+            guard content != inForce.content || read.restored != inForce.restored else {
                 if fault != nil { log.info("the rules of the files are in force again") }
                 fault = nil
                 return nil
             }
-            return adopt(try BoardFiles(content))
+            return adopt(read)
         } catch {
             refuse(error.sentence, cause)
+            return nil
+        }
+    }
+
+    /// Keeps the rules of the replaced board and puts them in force. Nil if they are refused, or if
+    /// the files have rules by now.
+    mutating func restore(_ rules: BoardConfiguration) -> AgentEvent? {
+        guard inForce.settings.backsUpConfiguration, inForce.texts.isEmpty else { return nil }
+        defer { report = makeReport() }
+        do throws(AgentFailure) {
+            try RestoredRules(rules, for: inForce.settings).write(to: inForce.settings.stateDir)
+            let read = try BoardFiles(inForce.content)
+            let event = adopt(read)
+            if let words = inForce.restoredWords { log.info("\(words)") }
+            return event
+        } catch {
+            log.error("the rules of the replaced board are refused: \(error.sentence)")
             return nil
         }
     }
@@ -82,7 +100,8 @@ struct RuleFiles: ~Copyable {
         fault = nil
         inForce = inForce.adopting(read)
         loadedAt = Timestamp(milliseconds: SystemClock.wallMilliseconds)
-        return .rules(inForce.policy, RouteTable(inForce.settings.routes))
+        return .rules(
+            inForce.policy, RouteTable(inForce.settings.routes), texts: inForce.texts)
     }
 
     /// Logs a fault once; after a signal, logs it again.
@@ -104,6 +123,7 @@ struct RuleFiles: ~Copyable {
             "waiting": .array(waiting.map(JSONValue.string)),
         ]
         if let fault { members["fault"] = .string(fault) }
+        members["restored"] = inForce.restoredWords.map(JSONValue.string)
         return .object(members)
     }
 }

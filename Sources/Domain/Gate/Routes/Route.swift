@@ -37,6 +37,13 @@ package struct Route: Hashable, Sendable {
         self.to = to
     }
 
+    /// The texts from which the same route can be read.
+    package var declaration: RouteDeclaration {
+        RouteDeclaration(
+            from: from, app: app, className: classText.source, operation: operation,
+            objectID: recordText?.source, to: to?.description)
+    }
+
     /// The class that the route writes to; nil if a level of the topic names the class.
     package var className: ClassName? { classText.literal.flatMap { ClassName($0) } }
 

@@ -50,6 +50,16 @@ package struct RouteText: Hashable, Sendable {
     /// Whether the text is exactly one `{n}`.
     var isOneWildcard: Bool { parts.count == 1 && wildcards.count == 1 }
 
+    /// The text that this was parsed from.
+    var source: String {
+        parts.map { part in
+            switch part {
+            case .text(let plain): plain
+            case .wildcard(let index): "{\(index + 1)}"
+            }
+        }.joined()
+    }
+
     func text(captures: [Substring]) -> String {
         parts.reduce(into: "") { text, part in
             switch part {

@@ -273,7 +273,7 @@ extension FleetBoard {
             case .forward(let user): store.forward(user)
             case .readBus(let isRead): isReading = isRead
             case .publishBus, .publishCommand, .grant, .retryForwarding, .holdBus, .readRoutes,
-                .answer, .log, .exit:
+                .restore, .answer, .log, .exit:
                 break
             }
         }
