@@ -90,7 +90,8 @@ package struct BoardMemory: Equatable, Sendable {
     package var signOut: SignOut?
     /// Whether a policy file was in force last.
     package var hasPolicy: Bool
-    /// The SHA-256 of the rules that the authority has confirmed. Nil: it has none.
+    /// The SHA-256 of the rules that the authority has confirmed. Nil: it has none. All zero: some
+    /// were sent, and none confirmed yet.
     package var toldConfiguration: [UInt8]?
 
     package init(

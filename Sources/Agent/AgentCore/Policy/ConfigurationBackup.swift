@@ -12,6 +12,9 @@ struct ConfigurationBackup: Sendable {
     /// update.
     static let interval = Duration.seconds(3600)
 
+    /// In place of a digest: the authority may have rules.
+    static let unconfirmed = [UInt8](repeating: 0, count: 32)
+
     /// The rules that the authority should have. None if the backup is off.
     private(set) var wanted: BoardConfiguration
     let isOn: Bool
@@ -72,6 +75,11 @@ extension Agent {
         guard let due = saveDeadline(at: instant), due <= instant.monotonic else { return }
         backup.saves(at: instant.monotonic)
         guard let id = freshID() else { return }
+        // Durable before it is sent: if the answer is lost, the authority may still have a copy.
+        if records.memory.toldConfiguration == nil {
+            records.memory.toldConfiguration = ConfigurationBackup.unconfirmed
+            emit(.commit([.memory(records.memory)]))
+        }
         begin(id, .saveConfiguration, at: instant)
     }
 
