@@ -79,7 +79,8 @@ struct ConfigurationBackupTests {
         #expect(!again.isEmpty && again.allSatisfy { $0.id == first.id })
         // The answer is about the rules that were sent, and the present ones follow.
         let after = try confirm(&bench, first) + bench.run(for: .seconds(60))
-        #expect(try configurations(bench, after) == [Self.others])
+        let rules = try configurations(bench, after)
+        #expect(!rules.isEmpty && rules.allSatisfy { $0 == Self.others })
     }
 
     @Test("sends changes once a minute at most, and the newest")
@@ -94,6 +95,16 @@ struct ConfigurationBackupTests {
         }
         #expect(try configurations(bench, effects).isEmpty)
         #expect(try configurations(bench, bench.run(for: .seconds(36))) == [Self.others])
+    }
+
+    @Test("deletes a copy whose confirmation was lost")
+    func unconfirmed() throws {
+        var (bench, sent) = try settled(Self.rules)
+        #expect(sent.count == 1)
+        bench.settings.backup = nil
+        try bench.restart()
+        let effects = bench.handle(.started) + bench.connect()
+        #expect(try configurations(bench, effects) == [.none])
     }
 
     @Test("deletes the copy when there are no rules any more, or it is turned off")
@@ -152,8 +163,8 @@ struct ConfigurationBackupTests {
             .updated(sequence: 101, session: session, scope: nil), at: bench.wall))))
         let asked = try #require(told.first { $0.body.name == "getConfiguration" })
         #expect(try restored(confirm(&bench, asked, Self.rules)) == [Self.rules])
-        bench.handle(.rules(nil, RouteTable(), texts: Self.rules))
-        #expect(try configurations(bench, bench.run(for: .seconds(1))) == [Self.rules])
+        let after = bench.handle(.rules(nil, RouteTable(), texts: Self.rules))
+        #expect(try configurations(bench, after) == [Self.rules])
         // A board with rules takes no others.
         #expect(try restored(confirm(&bench, asked, Self.others)).isEmpty)
     }
