@@ -100,10 +100,11 @@ def test_a_change_is_sent_and_nothing_by_default(house, old):  # noqa: F811
 def test_the_new_board_has_the_rules(house, old):  # noqa: F811
     new = house.live("fresh", settings=BACKUP)
     assert house.data(new) == []
-    assert "seq" in new.app("y").write("Other", b"{}")
+    app = new.app("x")
+    assert "seq" in app.write("Other", b"{}")
     assert replace(house, old, new)["configuration"] is True
     until(lambda: restored(new) == ["policy.toml", "routes.toml"], "the rules to come", 120)
-    until(lambda: new.app("x").write("Other", b"{}").get("code") == 119, "the policy", 60)
+    until(lambda: app.write("Other", b"{}").get("code") == 119, "the policy", 60)
     for name in restored(new):
         path = new.folder / "state" / "restored" / name
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -117,9 +118,10 @@ def test_the_new_board_has_the_rules(house, old):  # noqa: F811
     # They are in force after a restart, and its own files win over them.
     new.agent.stop()
     new.start()
-    assert new.app("x").write("Other", b"{}").get("code") == 119
+    assert app.write("Other", b"{}").get("code") == 119
+    (new.config / "policy.toml").touch(mode=0o640)
     (new.config / "policy.toml").write_text(OTHER)
-    until(lambda: "seq" in new.app("z").write("Other", b"{}"), "its own policy", 60)
+    until(lambda: "seq" in app.write("Other", b"{}"), "its own policy", 60)
     wait_kept(house, new, OTHER)
     assert topics.ROOT not in kept(house, new)["routes"]
 
@@ -151,7 +153,8 @@ def test_rules_with_a_fault_are_refused_whole(make_bench, rules):  # noqa: F811
     bench.authority.script("configuration.get",
                            {"configuration": {"policy": POLICY, "routes": None}})
     bench.authority.update(board)
-    until(lambda: bench.app("y").write("Other", b"{}").get("code") == 119, "the policy", 60)
+    app = bench.app("y")
+    until(lambda: app.write("Other", b"{}").get("code") == 119, "the policy", 60)
     since = bench.authority.mark()
     bench.authority.update(board)
     saved = bench.authority.wait_request("configuration.save", since=0)
