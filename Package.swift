@@ -221,8 +221,9 @@ let package = Package(
         .tests("DoctorTests", ["Doctor", "LinuxIO", "MQTT", "Sessions", "Wire"]),
         .tests("LogOutputTests", ["LogOutput", "MetricsServer", "LinuxIO", "Sessions", logging]),
         .tests("AgentServiceTests", [
-            "AgentCommands", "AgentService", "AgentCore", "AgentStore", "Doctor", "Gate",
-            "LinuxIO", "MQTT", "Sessions", "Wire", "DoctorBreakages",
+            "AgentCommands", "AgentService", "AgentCore", "AgentStore", "ConfigurationFiles",
+            "Cryptography", "Doctor", "Gate", "LinuxIO", "MQTT", "Sessions", "Wire",
+            "DoctorBreakages", logging,
         ]),
         .tests("AuthorityTests", [
             "AuthorityBroker", "AuthorityCommands",

@@ -12,7 +12,8 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 files=$here/files
 prefix=/usr/local
-units="postern-agent.service postern-agent-prove.service postern-agent-prove.timer"
+units="postern-agent.service postern-agent-claim.service postern-agent-prove.service"
+units="$units postern-agent-prove.timer"
 enabled="postern-agent.service postern-agent-prove.timer"
 destdir=
 remove=

@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 UNITS = [ROOT / "Devices" / "linux-generic" / "postern-agent.service",
          ROOT / "Provisioning" / "postern-authority.service"]
 AGENT = UNITS[0]
+CLAIM = AGENT.with_name("postern-agent-claim.service")
 PROOFS = [unit.with_name(f"{unit.stem}-prove{kind}")
           for unit in UNITS for kind in (".service", ".timer")]
 
@@ -41,7 +42,7 @@ def test_exposure_is_at_most_one(unit, record_property):
     assert level and float(level[1]) <= 1.0
 
 
-@pytest.mark.parametrize("unit", UNITS + PROOFS, ids=lambda unit: unit.name)
+@pytest.mark.parametrize("unit", [*UNITS, CLAIM, *PROOFS], ids=lambda unit: unit.name)
 def test_systemd_understands_every_line(unit, tmp_path):
     # The programs and their pages are not installed where a test runs.
     text = re.sub(r"^ExecStart=\S+", "ExecStart=/bin/true", unit.read_text(), flags=re.M)
@@ -57,6 +58,13 @@ def test_systemd_understands_every_line(unit, tmp_path):
              if re.search(r"Unknown key (?:name )?'(RestartSteps|RestartMaxDelaySec)'", line)]
     mine = [line for line in done.stderr.splitlines() if unit.stem in line and line not in later]
     assert done.returncode == 0 and not mine, done.stderr
+
+
+def test_a_prepared_claim_is_handed_over_before_the_agent_starts():
+    assert settings(CLAIM, "Before") == [AGENT.name]
+    assert CLAIM.name in settings(AGENT, "Wants")[0] and CLAIM.name in settings(AGENT, "After")[0]
+    done = analyze("security", "--offline=true", "--no-pager", "--threshold=30", CLAIM)
+    assert done.returncode == 0, done.stdout
 
 
 def test_the_agent_is_started_again_for_ever():

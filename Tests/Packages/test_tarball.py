@@ -12,6 +12,7 @@ MODES = {
     "/usr/local/bin/postern-agent": "0755 root:root",
     "/usr/local/bin/postern-agent-app": "0755 root:root",
     "/etc/systemd/system/postern-agent.service": "0644 root:root",
+    "/etc/systemd/system/postern-agent-claim.service": "0644 root:root",
     "/etc/systemd/system/postern-agent-prove.service": "0644 root:root",
     "/etc/systemd/system/postern-agent-prove.timer": "0644 root:root",
     "/etc/tmpfiles.d/postern-agent.conf": "0644 root:root",

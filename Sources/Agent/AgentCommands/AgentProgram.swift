@@ -75,9 +75,9 @@ struct AgentCommand: ParsableCommand {
             """,
         version: "postern-agent \(Release.version)",
         subcommands: [
-            SetupCommand.self, RunCommand.self, PairCommand.self, StatusCommand.self,
-            SessionCommand.self, QueueCommand.self, PolicyCommand.self, VaultCommand.self,
-            BoardDoctorCommand.self, DiagCommand.self,
+            SetupCommand.self, JoinCommand.self, RunCommand.self, PairCommand.self,
+            StatusCommand.self, SessionCommand.self, QueueCommand.self, PolicyCommand.self,
+            VaultCommand.self, BoardDoctorCommand.self, DiagCommand.self,
         ])
 
     @OptionGroup var place: BoardPlace

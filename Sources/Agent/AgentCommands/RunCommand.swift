@@ -9,6 +9,7 @@ struct RunCommand: AgentVerb {
     @OptionGroup var place: BoardPlace
 
     func perform() throws(AgentFailure) -> ExitStatus {
-        try Service(try BoardFiles(folder: place.configDir)).run()
+        try ClaimHandover(folder: place.configDir).performAtStart()
+        return try Service(try BoardFiles(folder: place.configDir)).run()
     }
 }

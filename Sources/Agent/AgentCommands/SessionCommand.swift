@@ -18,12 +18,20 @@ struct SessionCommand: ParsableCommand {
         guard answer.members["state"] == .string("available"),
             let session = try? answer.session("session")
         else {
+            if let asking = asking(answer) { return "none yet: " + asking }
             let reason = answer.shown("reason")
             return reason == "unclaimed" ? "none: nobody has claimed this board yet"
                 : "unavailable: " + reason + help(answer)
         }
         let end = session.expiresAt.map { "until \(CalendarText.utc($0)) UTC" } ?? "without an end"
         return "\(session.objectID), available \(end)"
+    }
+
+    /// What a board with a prepared claim waits for; nil for another board.
+    static func asking(_ answer: JSONObject) -> String? {
+        guard let joining = try? answer.object("joining") else { return nil }
+        return "asks to join \(joining.shown("authority")); fingerprint "
+            + joining.shown("fingerprint")
     }
 
     /// The next step after a session has ended for good.

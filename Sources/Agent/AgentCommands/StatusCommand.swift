@@ -1,6 +1,7 @@
 import AgentCore
 import AgentService
 import ArgumentParser
+import ConfigurationFiles
 import LinuxIO
 import Sessions
 import Wire
@@ -15,6 +16,7 @@ struct StatusCommand: AgentVerb {
     func perform() throws(AgentFailure) -> ExitStatus {
         var (isRunning, answer) = try BoardFiles.askAnyhow(place, .status)
         answer.members["running"] = .bool(isRunning)
+        answer.members["claimFile"] = claimFile.map(JSONValue.string) ?? .null
         if !isRunning { answer.members["status"] = .string("down") }
         let isAvailable = answer.members["state"] == .string("available")
         if place.json {
@@ -46,6 +48,7 @@ struct StatusCommand: AgentVerb {
             ("agent", isRunning ? "running, version " + answer.shown("version") : "not running"),
             ("session", SessionCommand.sentence(answer)),
             ("ends", SessionCommand.ends(answer) ?? "-"),
+            ("claim", answer.text("claimFile").map { "\($0) is still there: see doctor" } ?? "-"),
             ("authority", answer.shown("authority")),
             ("uplink", answer.shown("uplink") + note),
             ("queue", QueueText.size(queue) + oldest + lasts + fault),
@@ -56,9 +59,18 @@ struct StatusCommand: AgentVerb {
             ("clock", answer.shown("clock")),
             ("key", Self.key(answer)),
         ]
-        return rows.map { name, text in
+        return rows.filter { $0 != ("claim", "-") }.map { name, text in
             name + String(repeating: " ", count: 11 - name.count) + text
         }
+    }
+
+    /// A prepared claim's file that was not erased. The agent's sandbox hides some places.
+    private var claimFile: String? {
+        let content = try? RuleContent(
+            folder: place.configDir, withoutPolicy: true, strictestMode: 0o777)
+        return ClaimFile.places(
+            configDir: place.configDir, stateDir: (try? content?.settings())?.stateDir
+        ).first(where: \.isThere)?.path
     }
 
     /// The row about the storage key.

@@ -71,6 +71,7 @@ package struct Agent: Sendable {
     var session: LocalSession
     var inbox = InboxTally()
     var uplink = Uplink()
+    var joining: Joining
     var requests = Requests()
     var bus: Bus
     var commands: Commands
@@ -94,6 +95,7 @@ package struct Agent: Sendable {
         outbox = OutboxView(queue: queue)
         clock = BoardClock(buildDate: settings.buildDate, floor: records.memory.floor)
         session = LocalSession(life: Self.life(of: records))
+        joining = Joining(asksFirst: records.claim == nil)
         bus = Bus(window: window, keys: keys)
         self.records.commands.started()
         commands = Commands()
@@ -177,7 +179,7 @@ package struct Agent: Sendable {
                 + "run `postern-agent pair` and claim this board again"))
         } else if case .over(let end) = session.life {
             emit(.log(.info, "the last session has ended (\(end.rawValue)): \(end.help)"))
-        } else if records.session == nil {
+        } else if records.session == nil, records.join == nil {
             emit(.log(.info, "not provisioned: run `postern-agent pair` and claim this board"))
         }
         judgePolicyAtStart()

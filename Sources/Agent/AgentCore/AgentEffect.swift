@@ -18,6 +18,8 @@ package enum AgentEffect: Sendable {
     /// Ends the connection and drops the data that is queued for it.
     case abandonUplink
     case subscribeInbox(String)
+    /// Publishes the join request. The broker's acknowledgement is the event `asked`.
+    case askToJoin(topic: String, payload: [UInt8])
     /// Sends a sealed message to the authority.
     case send(topic: String, payload: [UInt8])
     case publishStatus(topic: String, BoardStatus)
@@ -47,6 +49,7 @@ package enum LogSeverity: Sendable { case info, warning, error }
 /// One change to the stored records. A `commit` makes all of its changes or none.
 package enum RecordChange: Sendable {
     case claim(PendingClaim?)
+    case join(PendingJoin?)
     case trust(Trust)
     /// Nil destroys the session. Its record cannot be recovered.
     case session(HeldSession?)
@@ -127,5 +130,6 @@ package struct UplinkLogin: Sendable {
     package let clientID: String
     package let username: String
     package let password: SecretBytes
-    package let will: (topic: String, payload: [UInt8])
+    /// Nil: the broker publishes nothing when this connection ends.
+    package let will: (topic: String, payload: [UInt8])?
 }

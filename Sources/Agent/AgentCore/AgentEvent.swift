@@ -52,6 +52,8 @@ package enum UplinkEvent: Sendable {
     case connected
     /// The inbox is subscribed.
     case ready
+    /// The broker has acknowledged the join request.
+    case asked
     /// The broker refused this login.
     case refused(String)
     /// The connection failed or ended. The text names the layer.

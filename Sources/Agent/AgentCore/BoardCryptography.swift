@@ -22,6 +22,11 @@ package protocol BoardCryptography: Sendable {
     func seal(
         _ plaintext: [UInt8], to key: [UInt8], from device: SecretBytes, topic: String
     ) throws(CryptographyFailure) -> SealedEnvelope
+    /// Seals in mode `psk` with the key of a prepared claim; `id` is the psk's id.
+    func seal(
+        _ plaintext: [UInt8], to key: [UInt8], claimKey: SecretBytes, id: InstallationID,
+        topic: String
+    ) throws(CryptographyFailure) -> SealedEnvelope
     /// Opens mode `auth`. Throws for data that this sender did not seal for this board.
     func open(
         _ envelope: SealedEnvelope, from sender: [UInt8], with device: SecretBytes, topic: String

@@ -30,6 +30,36 @@ package struct PendingClaim: Sendable {
     }
 }
 
+/// A prepared claim that this board took from its file. With it the board asks to join.
+package struct PendingJoin: Sendable {
+    /// It has the place of an installation id in topics and derivations.
+    package let id: InstallationID
+    package let secret: SecretBytes
+    /// The authority's raw X25519 public key.
+    package let sealKey: [UInt8]
+    /// The authority's name, for people.
+    package let authority: String
+    /// From then on the broker lets nobody in with it. The board itself does not judge that.
+    package let expiresAt: Timestamp
+
+    package init(
+        id: InstallationID, secret: SecretBytes, sealKey: [UInt8], authority: String,
+        expiresAt: Timestamp
+    ) {
+        self.id = id
+        self.secret = secret
+        self.sealKey = sealKey
+        self.authority = authority
+        self.expiresAt = expiresAt
+    }
+
+    package init(_ file: PreparedClaimFile) {
+        self.init(
+            id: file.id, secret: file.secret, sealKey: file.sealKey, authority: file.authority,
+            expiresAt: file.expiresAt)
+    }
+}
+
 /// The trusted authority and the access to its broker. The trust outlives the session, because a
 /// repeated revocation must still be opened and answered.
 package struct Trust: Sendable {
@@ -93,16 +123,20 @@ package struct BoardMemory: Equatable, Sendable {
     /// The SHA-256 of the rules that the authority has confirmed. Nil: it has none. All zero: some
     /// were sent, and none confirmed yet.
     package var toldConfiguration: [UInt8]?
+    /// The id of the last prepared claim that this board took. It is never taken again.
+    package var takenClaim: InstallationID?
 
     package init(
         floor: Timestamp = Timestamp(milliseconds: 0), ended: UnavailableReason? = nil,
-        signOut: SignOut? = nil, hasPolicy: Bool = false, toldConfiguration: [UInt8]? = nil
+        signOut: SignOut? = nil, hasPolicy: Bool = false, toldConfiguration: [UInt8]? = nil,
+        takenClaim: InstallationID? = nil
     ) {
         self.floor = floor
         self.ended = ended
         self.signOut = signOut
         self.hasPolicy = hasPolicy
         self.toldConfiguration = toldConfiguration
+        self.takenClaim = takenClaim
     }
 }
 
@@ -110,6 +144,7 @@ package struct BoardMemory: Equatable, Sendable {
 package struct BoardRecords: Sendable {
     package var identity: BoardIdentity
     package var claim: PendingClaim?
+    package var join: PendingJoin?
     package var trust: Trust?
     package var session: HeldSession?
     package var memory: BoardMemory

@@ -36,6 +36,24 @@ extension PendingClaim {
     }
 }
 
+extension PendingJoin {
+    package init(json: JSONObject) throws(WireError) {
+        self.init(
+            id: try json.parsed("id", InstallationID.init),
+            secret: SecretBytes(try json.bytes("secret", count: 32)),
+            sealKey: try json.bytes("sealKey", count: 32),
+            authority: try json.string("authority"), expiresAt: try json.time("expiresAt"))
+    }
+
+    package var json: JSONValue {
+        .object([
+            "id": .string(id.description), "secret": .string(Base64URL.encode(secret.reveal())),
+            "sealKey": .string(Base64URL.encode(sealKey)), "authority": .string(authority),
+            "expiresAt": .time(expiresAt),
+        ])
+    }
+}
+
 extension Trust {
     package init(json: JSONObject) throws(WireError) {
         self.init(
@@ -128,7 +146,10 @@ extension BoardMemory {
             signOut: SignOut(kept: json.members["signOut"]),
             hasPolicy: json.members["hasPolicy"] == .bool(true),
             toldConfiguration: json.members["toldConfiguration"] == nil
-                ? nil : try json.bytes("toldConfiguration", count: 32))
+                ? nil : try json.bytes("toldConfiguration", count: 32),
+            takenClaim: try json.optional("takenClaim") { value in
+                value.asString.flatMap(InstallationID.init)
+            })
     }
 
     package var json: JSONValue {
@@ -137,6 +158,7 @@ extension BoardMemory {
         members["signOut"] = signOut?.json
         if hasPolicy { members["hasPolicy"] = .bool(true) }
         members["toldConfiguration"] = toldConfiguration.map { .string(Base64URL.encode($0)) }
+        members["takenClaim"] = takenClaim.map { .string($0.description) }
         return .object(members)
     }
 }

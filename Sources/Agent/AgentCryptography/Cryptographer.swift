@@ -54,6 +54,19 @@ package struct Cryptographer: BoardCryptography {
         }
     }
 
+    package func seal(
+        _ plaintext: [UInt8], to key: [UInt8], claimKey: SecretBytes, id: InstallationID,
+        topic: String
+    ) throws(CryptographyFailure) -> SealedEnvelope {
+        try Self.asked { () throws(CryptographyError) in
+            let recipient = try X25519PublicKey(rawRepresentation: key)
+            let sealed = try HPKE.sealPSK(
+                plaintext, to: recipient, info: SealedEnvelope.info, aad: Array(topic.utf8),
+                psk: HPKE.PreSharedKey(key: claimKey, id: Array(id.description.utf8)))
+            return SealedEnvelope(mode: .psk, to: recipient.keyID, enc: sealed.enc, ct: sealed.ct)
+        }
+    }
+
     package func open(
         _ envelope: SealedEnvelope, from sender: [UInt8], with device: SecretBytes, topic: String
     ) throws(CryptographyFailure) -> [UInt8] {

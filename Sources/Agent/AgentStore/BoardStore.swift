@@ -52,6 +52,7 @@ package final class BoardStore {
         }
         var records = BoardRecords(identity: identity)
         records.claim = try record(.claim, PendingClaim.init(json:))
+        records.join = try record(.join, PendingJoin.init(json:))
         records.trust = try record(.trust, Trust.init(json:))
         records.session = try record(.session, HeldSession.init(json:))
         if let memory = try record(.memory, BoardMemory.init(json:)) { records.memory = memory }
@@ -128,7 +129,8 @@ extension BoardStore {
         case .expire(let span):
             try queue.expire(span.lowerBound, span.upperBound, sparing: spared)
         case .lose(let sequences): try queue.lose(sequences)
-        case .claim, .trust, .session, .memory, .commands, .clearWindow, .destroyQueue: break
+        case .claim, .join, .trust, .session, .memory, .commands, .clearWindow, .destroyQueue:
+            break
         }
     }
 
@@ -171,6 +173,7 @@ extension VaultContent {
     fileprivate mutating func apply(_ change: RecordChange, windowFloor: Int64) {
         switch change {
         case .claim(let claim): put(.claim, claim?.json)
+        case .join(let join): put(.join, join?.json)
         case .trust(let trust):
             put(.trust, trust.json)
             // The authority's new trust completes a rebuilt vault.
@@ -192,7 +195,7 @@ extension RecordChange {
     /// Whether it destroys a secret.
     fileprivate var isErasing: Bool {
         switch self {
-        case .claim(nil), .session(nil): true
+        case .claim(nil), .join(nil), .session(nil): true
         default: false
         }
     }

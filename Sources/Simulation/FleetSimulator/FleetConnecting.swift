@@ -39,8 +39,9 @@ extension FleetShard {
         var options = ConnectOptions(
             uri: plan.uri, address: plan.address, clientID: login.clientID,
             username: login.username, password: login.password,
-            will: OutgoingMessage(
-                topic: login.will.topic, payload: login.will.payload, retain: true),
+            will: login.will.map { will in
+                OutgoingMessage(topic: will.topic, payload: will.payload, retain: true)
+            },
             tls: plan.tls)
         options.isOneOfMany = plan.boards > FleetPlan.crowd
         do throws(MQTTError) {

@@ -13,9 +13,10 @@ extension AgentEffect {
         case .publishStatus(let topic, let status):
             topic + " " + String(decoding: status.payload, as: UTF8.self)
         case .answer(_, let json): json.text
-        case .send(let topic, let payload): topic + String(decoding: payload, as: UTF8.self)
+        case .send(let topic, let payload), .askToJoin(let topic, let payload):
+            topic + String(decoding: payload, as: UTF8.self)
         case .connectUplink(let login):
-            "\(login)" + String(decoding: login.will.payload, as: UTF8.self)
+            "\(login)" + String(decoding: login.will?.payload ?? [], as: UTF8.self)
         case .subscribeInbox(let topic): topic
         case .readRoutes(let filters): "\(filters)"
         case .grant(let grants): "\(grants)"
@@ -90,6 +91,7 @@ extension [AgentEffect] {
             case .abandonUplink: "abandon"
             case .subscribeInbox: "subscribe"
             case .send: "send"
+            case .askToJoin: "ask"
             case .publishStatus: "status"
             case .forward: "forward"
             case .grant: "grant"
@@ -113,6 +115,7 @@ extension RecordChange {
     var name: String {
         switch self {
         case .claim(let claim): claim == nil ? "no claim" : "claim"
+        case .join(let join): join == nil ? "no join" : "join"
         case .trust: "trust"
         case .session(let held): held == nil ? "no session" : "session"
         case .memory: "memory"

@@ -7,6 +7,7 @@ import Wire
 struct MemoryStore {
     private var identity: [UInt8]
     private var claim: [UInt8]?
+    private(set) var join: [UInt8]?
     var trust: [UInt8]?
     private var session: [UInt8]?
     private var memory: [UInt8]?
@@ -30,6 +31,7 @@ struct MemoryStore {
     private mutating func apply(_ change: RecordChange) {
         switch change {
         case .claim(let record): claim = record?.json.bytes
+        case .join(let record): join = record?.json.bytes
         case .trust(let record): trust = record.json.bytes
         case .session(let record): session = record?.json.bytes
         case .memory(let record): memory = record.json.bytes
@@ -59,6 +61,7 @@ struct MemoryStore {
         var records = BoardRecords(
             identity: try BoardIdentity(json: JSONObject(parsing: identity)))
         records.claim = try claim.map { try PendingClaim(json: JSONObject(parsing: $0)) }
+        records.join = try join.map { try PendingJoin(json: JSONObject(parsing: $0)) }
         records.trust = try trust.map { try Trust(json: JSONObject(parsing: $0)) }
         records.session = try session.map { try HeldSession(json: JSONObject(parsing: $0)) }
         records.memory = try memory.map { try BoardMemory(json: JSONObject(parsing: $0)) }
@@ -74,7 +77,7 @@ struct MemoryStore {
 
     /// Everything as text, to be searched for what should be gone.
     var text: String {
-        [identity, claim, trust, session, memory, commands].compactMap(\.self)
+        [identity, claim, join, trust, session, memory, commands].compactMap(\.self)
             .map { String(decoding: $0, as: UTF8.self) }.joined(separator: "\n")
     }
 

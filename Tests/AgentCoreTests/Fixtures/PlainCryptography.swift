@@ -50,6 +50,11 @@ final class PlainCryptography: BoardCryptography {
         _ plaintext: [UInt8], to key: [UInt8], from device: SecretBytes, topic: String
     ) -> SealedEnvelope { Self.seal(plaintext) }
 
+    func seal(
+        _ plaintext: [UInt8], to key: [UInt8], claimKey: SecretBytes, id: InstallationID,
+        topic: String
+    ) -> SealedEnvelope { Self.seal(plaintext) }
+
     func open(
         _ envelope: SealedEnvelope, from sender: [UInt8], with device: SecretBytes, topic: String
     ) -> [UInt8] { envelope.ct }

@@ -173,7 +173,7 @@ struct StatusNumberTests {
         bench.handle(.queue(QueueState(messages: 4, bytes: 100)))
         bench.handle(.uplink(.lost("gone")))
         let login = try #require(bench.run(for: .seconds(70)).logins.first)
-        let will = try BoardStatus(parsing: login.will.payload)
+        let will = try BoardStatus(parsing: #require(login.will).payload)
         #expect(will.queue == nil && will.refused == nil)
         #expect(told(bench.connect()) == [Told(queue: 4, refused: 0)])
         #expect(told(bench.handle(.stop)) == [Told(queue: 4, refused: 0)])

@@ -59,8 +59,9 @@ struct PairingTests {
         #expect(login.clientID == "postern-\(bench.identity.installation)")
         #expect(login.password.reveal() == Array(Base64URL.encode(key.reveal()).utf8))
         #expect(login.uri == nil)
-        #expect(login.will.topic == "postern/v1/\(bench.identity.installation)/status")
-        #expect(try !BoardStatus(parsing: login.will.payload).up)
+        let will = try #require(login.will)
+        #expect(will.topic == "postern/v1/\(bench.identity.installation)/status")
+        #expect(try !BoardStatus(parsing: will.payload).up)
     }
 
     /// How long the agent pauses at the longest in the next minute, while the broker refuses it.

@@ -112,6 +112,7 @@ struct DoctorTests {
             $0.status?.members["bus"] = .object(["dropped": .integer(3)])
         },
         Breakage("clock", .failed) { $0.set("clock", .string("unset")) },
+        Breakage("claim-file", .warnings) { $0.claimFile = "/etc/postern/claim" },
         Breakage("session", .failed) {
             $0.set("state", .string("unavailable"))
             $0.set("reason", .string("revoked"))

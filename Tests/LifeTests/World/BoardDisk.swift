@@ -8,6 +8,7 @@ import Wire
 struct BoardDisk: Sendable {
     let identity: BoardIdentity
     private(set) var claim: PendingClaim?
+    private(set) var join: PendingJoin?
     private(set) var trust: Trust?
     private(set) var session: HeldSession?
     private(set) var memory: BoardMemory?
@@ -47,6 +48,7 @@ struct BoardDisk: Sendable {
     private mutating func apply(_ change: RecordChange) {
         switch change {
         case .claim(let record): claim = record
+        case .join(let record): join = record
         case .trust(let record): trust = record
         case .session(let record): session = record
         case .memory(let record): memory = record
@@ -67,6 +69,7 @@ struct BoardDisk: Sendable {
     func load() throws -> BoardRecords {
         var records = BoardRecords(identity: try BoardIdentity(json: Self.read(identity.json)))
         records.claim = try claim.map { try PendingClaim(json: Self.read($0.json)) }
+        records.join = try join.map { try PendingJoin(json: Self.read($0.json)) }
         records.trust = try trust.map { try Trust(json: Self.read($0.json)) }
         records.session = try session.map { try HeldSession(json: Self.read($0.json)) }
         records.memory = try memory.map { try BoardMemory(json: Self.read($0.json)) }
@@ -83,7 +86,7 @@ struct BoardDisk: Sendable {
 
     /// Every record but the identity as text, to be searched for what should be gone.
     var text: String {
-        [claim?.json, trust?.json, session?.json, memory?.json, commands.json]
+        [claim?.json, join?.json, trust?.json, session?.json, memory?.json, commands.json]
             .compactMap { $0?.text }
             .joined(separator: "\n")
     }

@@ -15,7 +15,7 @@ struct SimulatedBroker: Sendable {
     struct Link: Sendable {
         let id: Int
         let machine: Int
-        let will: Publication
+        let will: Publication?
         var isSubscribed = false
     }
 

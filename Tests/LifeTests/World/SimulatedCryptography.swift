@@ -51,6 +51,18 @@ struct SimulatedBoardCryptography: BoardCryptography {
             topic: topic)
     }
 
+    func seal(
+        _ plaintext: [UInt8], to key: [UInt8], claimKey: SecretBytes, id: InstallationID,
+        topic: String
+    ) throws(CryptographyFailure) -> SealedEnvelope {
+        guard sealing == .symbolic else {
+            return try real.seal(plaintext, to: key, claimKey: claimKey, id: id, topic: topic)
+        }
+        return Symbols.seal(
+            plaintext, .psk, to: key, try keyID(of: key),
+            proof: claimKey.reveal() + Array(id.description.utf8), topic: topic)
+    }
+
     func open(
         _ envelope: SealedEnvelope, from sender: [UInt8], with device: SecretBytes, topic: String
     ) throws(CryptographyFailure) -> [UInt8] {

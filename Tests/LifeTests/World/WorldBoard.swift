@@ -98,7 +98,7 @@ extension World {
             guard let url = json.asObject?["url"]?.asString else { return }
             state.boards[machine].url = try? ClaimURL(url)
         case .publishBus, .publishCommand, .forward, .grant, .retryForwarding, .readBus,
-            .holdBus, .readRoutes, .restore, .log, .exit:
+            .holdBus, .readRoutes, .restore, .log, .exit, .askToJoin:
             break
         }
     }

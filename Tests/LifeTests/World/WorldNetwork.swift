@@ -81,8 +81,9 @@ extension World {
                 breakLink(other.id, of: board)
                 push(.closed(machine: other.machine, link: other.id), after: Self.latency)
             }
-            let will = SimulatedBroker.Publication(
-                topic: login.will.topic, payload: login.will.payload)
+            let will = login.will.map { will in
+                SimulatedBroker.Publication(topic: will.topic, payload: will.payload)
+            }
             state.broker.links[board] = SimulatedBroker.Link(
                 id: link, machine: machine, will: will)
         }
@@ -123,7 +124,7 @@ extension World {
     func breakLink(_ id: Int, of board: InstallationID) {
         guard let link = state.broker.link(id, of: board) else { return }
         state.broker.links[board] = nil
-        published(link.will, retain: true)
+        if let will = link.will { published(will, retain: true) }
     }
 
     /// The broker ends a board's connection, and says nothing for it.

@@ -43,14 +43,16 @@ package enum PrivateFile {
     ///
     /// It writes and syncs a new file beside the old one, renames it over the old one and syncs the
     /// folder. After an error the old content is still there; after `failed` it may be the new one.
-    /// The file gets `mode`, whatever the umask is, and `group` if there is one.
+    /// The file gets `mode`, whatever the umask is, and the given group and user. Only root may
+    /// give it to another user.
     package static func write(
-        _ path: String, _ bytes: [UInt8], mode: UInt32 = 0o600, group: UInt32? = nil
+        _ path: String, _ bytes: [UInt8], mode: UInt32 = 0o600, group: UInt32? = nil,
+        user: UInt32? = nil
     ) throws(FileFailure) {
         let temporary = "\(path).\(getpid()).new"
         _ = unsafe Glibc.unlink(temporary)
         do throws(SystemError) {
-            try create(temporary, bytes, mode: mode, group: group)
+            try create(temporary, bytes, mode: mode, group: group, user: user)
             guard unsafe Glibc.rename(temporary, path) == 0 else { throw .last("rename") }
         } catch {
             _ = unsafe Glibc.unlink(temporary)
@@ -69,14 +71,16 @@ package enum PrivateFile {
     }
 
     private static func create(
-        _ path: String, _ bytes: [UInt8], mode: UInt32, group: UInt32?
+        _ path: String, _ bytes: [UInt8], mode: UInt32, group: UInt32?, user: UInt32?
     ) throws(SystemError) {
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
         let raw = unsafe open(path, flags, 0o600)
         guard raw >= 0 else { throw .last("open") }
         let file = Descriptor(owning: raw)
-        if let group {
-            guard fchown(file.raw, uid_t.max, group) == 0 else { throw .last("fchown") }
+        if group != nil || user != nil {
+            guard fchown(file.raw, user ?? uid_t.max, group ?? gid_t.max) == 0 else {
+                throw .last("fchown")
+            }
         }
         guard fchmod(file.raw, mode) == 0 else { throw .last("fchmod") }
         try file.writeAll(bytes)

@@ -25,6 +25,13 @@ package enum ProcessOwner {
         guard setuid(status.st_uid) == 0 else { throw .last("setuid") }
     }
 
+    /// The user and the group to whom a folder belongs. Nil if it is missing.
+    package static func owner(of folder: String) -> (user: UInt32, group: UInt32)? {
+        var status = stat()
+        guard unsafe lstat(folder, &status) == 0 else { return nil }
+        return (status.st_uid, status.st_gid)
+    }
+
     /// The id of a group. Nil if this system has no group of that name.
     package static func group(named name: String) -> UInt32? {
         guard let entry = unsafe getgrnam(name) else { return nil }

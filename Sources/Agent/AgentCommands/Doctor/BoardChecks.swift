@@ -41,6 +41,10 @@ extension BoardCheck {
             why: "without one every write is rejected, or waits", needs: [.agent]
         ) { SessionJudgement.session($0) },
         BoardCheck(
+            id: "claim-file", group: .board, about: "no file of a prepared claim is left",
+            why: "a copy of it may bring another board in place of this one", needs: [.agent]
+        ) { SessionJudgement.claimFile($0) },
+        BoardCheck(
             id: "issued", group: .board, about: "the authority knows this board's tokens",
             why: "an authority restored from a backup may not; the board keeps all",
             needs: [.agent]
@@ -124,6 +128,12 @@ enum SessionJudgement {
     static func session(_ facts: BoardFacts) -> Finding {
         guard let status = facts.status else { return BoardCheck.unknown(facts) }
         guard status.text("state") == "available" else {
+            if let asking = SessionCommand.asking(status) {
+                return .failed("this board " + asking, next: """
+                    accept it on the authority's page or by `postern claims accept`, after \
+                    comparing the fingerprint
+                    """)
+            }
             let sentence = SessionCommand.sentence(status)
             switch status.text("reason") {
             case "unreadable": return .skipped("\(sentence); see vault")
@@ -145,6 +155,17 @@ enum SessionJudgement {
                 next: "run `postern-agent session refresh --for 30d`, or claim it again afterwards")
         }
         return .ok("session " + SessionCommand.sentence(status))
+    }
+
+    static func claimFile(_ facts: BoardFacts) -> Finding {
+        guard let path = facts.claimFile else { return .ok("there is none") }
+        let isUsed = facts.status?.text("state") == "available"
+            || facts.status.flatMap(SessionCommand.asking) != nil
+        return isUsed
+            ? .warning("\(path) is still there", next: "remove it: this board does not need it")
+            : .warning("\(path) was not taken", next: """
+                run `sudo postern-agent join`, then restart the agent; its log says what is wrong
+                """)
     }
 
     static func grace(_ facts: BoardFacts) -> Finding {

@@ -25,6 +25,8 @@ struct BoardFacts: Examined {
     /// The files that are too open or have a foreign owner, one sentence each.
     var modeFaults: [String] = []
     var isRunning = false
+    /// The file of a prepared claim that was not erased.
+    var claimFile: String?
     /// Why an agent that seems to run does not answer.
     var askingFault: String?
     /// Why the state folder could not be opened while no agent runs.
@@ -66,6 +68,8 @@ extension BoardFacts {
     init(_ place: BoardPlace, _ probes: Set<Probe> = Set(Probe.allCases).subtracting([.proof])) {
         let folder = place.configDir
         readFiles(in: folder)
+        claimFile = ClaimFile.places(configDir: folder, stateDir: settings?.stateDir)
+            .first(where: \.isThere)?.path
         guard let settings else {
             modeFaults = [
                 FileModes.fault(RuleContent.agentPath(in: folder), RuleContent.mode),

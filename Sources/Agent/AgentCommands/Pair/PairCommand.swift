@@ -42,6 +42,9 @@ struct PairCommand: AgentVerb {
             ProcessEnd.say("the code cannot be drawn: \(error)", to: .error)
         }
         ProcessEnd.say(url, to: .output)
+        if let fingerprint = answer.text("fingerprint") {
+            ProcessEnd.say("fingerprint \(fingerprint)", to: .error)
+        }
         ProcessEnd.say("claim the board before \(CalendarText.utc(expiry)) UTC", to: .error)
         if !isRunning {
             ProcessEnd.say(

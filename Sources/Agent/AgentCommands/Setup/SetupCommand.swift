@@ -91,7 +91,7 @@ struct SetupCommand: AgentVerb {
             bus: bus, backsUpConfiguration: backsUp,
             folder: place.configDir)
         try file.check(at: path)
-        try file.write(to: path, trust: trust)
+        try file.write(file.text, to: path, trust: trust)
         try report(path, trust)
         return trust.isWorking ? .ok : .degraded
     }

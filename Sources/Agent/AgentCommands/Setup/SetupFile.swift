@@ -26,16 +26,11 @@ struct SetupFile {
         var sections = [
             "# Made by `postern-agent setup`. All keys: CONFIGURATION.md in "
                 + "/usr/share/doc/postern-agent.",
-            "name = \(TOMLText.quoted(name))",
+            nameLine,
         ]
         sections.append("\n[bus]                                # the board's own broker")
         sections += busLines
-        sections.append("\n[uplink]                             # shared with the authority")
-        sections.append("uri = \(TOMLText.quoted(uplink.description))")
-        if let caFile { sections.append("ca_file = \(TOMLText.quoted(caFile))") }
-        if uplink.scheme == .mqtt, insecure, !uplink.isLoopback {
-            sections.append("insecure = true")
-        }
+        sections.append(uplinkSection)
         if let claimBase {
             sections.append("\n[claim]                              # what the pairing code opens")
             sections.append("base = \(TOMLText.quoted(claimBase))")
@@ -57,6 +52,18 @@ struct SetupFile {
         guard page.hasPrefix("https://"), let host, let place = try? BrokerURI("mqtts://\(host)")
         else { return false }
         return place.host == uplink.host
+    }
+
+    var nameLine: String { "name = \(TOMLText.quoted(name))" }
+
+    var uplinkSection: String {
+        var lines = [
+            "\n[uplink]                             # shared with the authority",
+            "uri = \(TOMLText.quoted(uplink.description))",
+        ]
+        if let caFile { lines.append("ca_file = \(TOMLText.quoted(caFile))") }
+        if uplink.scheme == .mqtt, insecure, !uplink.isLoopback { lines.append("insecure = true") }
+        return lines.joined(separator: "\n")
     }
 
     private var busLines: [String] {
@@ -83,8 +90,10 @@ struct SetupFile {
         }
     }
 
-    /// Writes the CA's certificate first, then the file that names it.
-    func write(to path: String, trust: UplinkTrust) throws(AgentFailure) {
+    /// Writes the CA's certificate first, then `text` as the file that names it.
+    func write(
+        _ text: String, to path: String, trust: UplinkTrust
+    ) throws(AgentFailure) {
         do throws(FileFailure) {
             try PrivateFolder.prepare(folder, mode: 0o755)
             if case .fetched(let pem) = trust.authority {

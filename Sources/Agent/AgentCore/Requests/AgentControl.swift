@@ -47,6 +47,7 @@ extension Agent {
             } ?? .null
         }
         members["authority"] = records.trust.map { .string($0.authority.name) } ?? .null
+        members["joining"] = joinReport
         if isPolicyLost { members["policyLost"] = .bool(true) }
         return .object(members)
     }
@@ -85,20 +86,14 @@ extension Agent {
     /// expired, or `fresh` is true. A board with a session makes a new claim only if `fresh` is
     /// true.
     package mutating func pair(fresh: Bool, at instant: Instant) -> JSONValue {
-        let now = clock.now(at: instant)
-        let isOpen = records.claim.map { $0.expiresAt > now || clock.isUnset(at: instant) } ?? false
+        let isOpen = isClaimOpen(at: instant)
         if records.session != nil, !fresh, !isOpen {
             return Refusal(
                 .forbidden, "this board is claimed; `pair --new` lets it be claimed again").json
         }
         if fresh || !isOpen {
             do throws(CryptographyFailure) {
-                let claim = PendingClaim(
-                    secret: SecretBytes(try cryptography.random(32)),
-                    expiresAt: now + settings.claimLifetime,
-                    awaitsClock: clock.isUnset(at: instant))
-                records.claim = claim
-                emit(.commit([.claim(claim)]))
+                try makeClaim(at: instant)
             } catch {
                 return Refusal(.quota, "the random number generator failed").json
             }
@@ -109,7 +104,10 @@ extension Agent {
         let url = ClaimURL(
             base: settings.claimBase, installation: records.identity.installation,
             deviceKey: records.identity.deviceKey, secret: claim.secret, name: settings.name)
-        return .object(["url": .string(url.reveal()), "expiresAt": .time(claim.expiresAt)])
+        return .object([
+            "url": .string(url.reveal()), "expiresAt": .time(claim.expiresAt),
+            "fingerprint": fingerprint.map { .string($0.description) } ?? .null,
+        ])
     }
 }
 

@@ -11,8 +11,17 @@ extension Agent {
         case .refused where uplink.phase == .idle, .lost where uplink.phase == .idle,
             .takenOver where uplink.phase == .idle:
             break
+        case .takenOver where uplink.isToJoin:
+            uplinkLost("another board asks to join with the same prepared claim", at: instant)
         case .takenOver:
             takenOver(at: instant)
+        case .connected where uplink.isToJoin:
+            uplink.connected()
+            ask(at: instant)
+        case .asked where uplink.isToJoin && uplink.phase == .connected:
+            asked(at: instant)
+        case .asked:
+            break
         case .connected:
             uplink.connected()
             let topic = ContractTopic.inbox(records.identity.installation)
@@ -21,12 +30,19 @@ extension Agent {
             uplinkReady(at: instant)
         case .ready:
             break
+        case .refused(let text) where uplink.isToJoin:
+            joinRefused(text, at: instant)
+        case .refused(let text) where isJoining && !uplink.isReady:
+            uplink.tryNextLogin()
+            claimRefused(text, at: instant)
         case .refused(let text):
             if !uplink.isReady { uplink.tryNextLogin() }
             let isUnknown = !uplink.isReady && awaitsClaim
             uplinkLost(
                 text, expected: isUnknown ? "no broker knows a board before its claim" : nil,
                 at: instant)
+        case .lost(let text) where uplink.isToJoin:
+            uplinkLost(text, at: instant)
         case .lost(let text):
             let isNew = uplink.isReady && isJustProvisioned(at: instant)
             if !uplink.isReady { uplink.tryNextPlace(after: credentials.count) }
@@ -75,14 +91,17 @@ extension Agent {
         requests.pause()
     }
 
-    /// Records the end of a connection or of a try. `expected` says why it is no fault.
-    mutating func uplinkLost(_ text: String, expected: String? = nil, at instant: Instant) {
+    /// Records the end of a connection or of a try. `expected` says why it is no fault. The log
+    /// has it only if `isNews`.
+    mutating func uplinkLost(
+        _ text: String, expected: String? = nil, isNews: Bool = true, at instant: Instant
+    ) {
         let hasLasted = uplink.hasLasted(at: instant.monotonic)
         var wait = uplink.nextPause(share: randomShare(), at: instant.monotonic)
         if !hasLasted { wait = max(wait, pauseAfterFailure(at: instant)) }
         wait += spreadWait(at: instant)
         if awaitsClaim { wait = min(wait, uplink.longestClaimPause(at: instant.monotonic)) }
-        if uplink.reach != text {
+        if isNews, uplink.reach != text {
             emit(.log(expected == nil ? .warning : .info,
                       "upstream: \(text)" + (expected.map { " (as expected: \($0))" } ?? "")))
         }
@@ -110,7 +129,10 @@ extension Agent {
     /// Chooses the credentials again for each try, because they may have been replaced.
     mutating func connectIfDue(at instant: Instant) {
         guard uplink.isDue(at: instant.monotonic) else { return }
-        guard let login = nextLogin(at: instant) else { return uplink.hasNoLogin() }
+        keepClaimOpen(at: instant)
+        var login = joinLogin(at: instant)
+        if login == nil { login = nextLogin(at: instant) }
+        guard let login else { return uplink.hasNoLogin() }
         uplink.connecting()
         emit(.connectUplink(login))
     }
@@ -169,8 +191,11 @@ extension Agent {
 
     /// The board's first login at a broker. The authority derives the same one.
     func firstCredential(of claim: PendingClaim) -> BrokerCredential? {
-        let key = try? cryptography.derive(
-            .broker, from: claim.secret, board: records.identity.installation)
+        firstCredential(from: claim.secret, id: records.identity.installation)
+    }
+
+    func firstCredential(from secret: SecretBytes, id: InstallationID) -> BrokerCredential? {
+        let key = try? cryptography.derive(.broker, from: secret, board: id)
         return key.map {
             let password = SecretBytes(Array(Base64URL.encode($0.reveal()).utf8))
             return BrokerCredential(username: nil, password: password)

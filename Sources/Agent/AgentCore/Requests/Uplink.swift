@@ -16,6 +16,9 @@ struct Uplink: Sendable {
     private(set) var credential: BrokerCredential?
     /// Whether that try uses the broker of the provisioning instead of `agent.toml`.
     private(set) var isAtLearnedPlace = false
+    /// Whether that try uses the login of a prepared claim. Such a connection carries only the
+    /// join request, and never becomes ready.
+    private(set) var isToJoin = false
     /// When this process last accepted a provisioning.
     private(set) var provisionedAt: Duration?
     /// When this process began to wait for a claim, or somebody last asked for its code.
@@ -163,9 +166,13 @@ extension Uplink {
     }
 
     /// Records the login of a try.
-    mutating func use(_ credential: BrokerCredential, atLearnedPlace isLearned: Bool) {
+    mutating func use(
+        _ credential: BrokerCredential, atLearnedPlace isLearned: Bool = false,
+        toJoin: Bool = false
+    ) {
         self.credential = credential
         isAtLearnedPlace = isLearned
+        isToJoin = toJoin
     }
 
     mutating func tryNextLogin() { login += 1 }

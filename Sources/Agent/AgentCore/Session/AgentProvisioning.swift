@@ -52,7 +52,8 @@ extension Agent {
             throw refusal("it was refused before")
         }
         if judgesTime, provision.expiresAt <= now { throw refusal("it has expired") }
-        if judgesTime, let claim = records.claim, mode == .psk, claim.expiresAt <= now {
+        // A joining board's secret is not shown to anybody, and its acceptance may take long.
+        if judgesTime, let claim = records.claim, mode == .psk, !isJoining, claim.expiresAt <= now {
             throw refusal("the claim has expired")
         }
         guard session.restricted else { throw refusal("its session is not restricted") }
@@ -155,6 +156,8 @@ extension Agent {
         records.isUnreadable = false
         session.take(.provisioned)
         if opened.mode == .psk { records.claim = nil }
+        let hasJoined = records.join != nil
+        records.join = nil
         records.trust = trust
         records.session = held
         requests.forgetAll()
@@ -163,7 +166,7 @@ extension Agent {
         changes += [
             .session(nil), .session(held), .trust(trust), .memory(records.memory),
             .claim(records.claim),
-        ] + forgetCommands()
+        ] + (hasJoined ? [.join(nil)] : []) + forgetCommands()
         emit(.commit(changes))
         emit(.log(.info, "provisioned by \(trust.authority.name) for \(held.user.username): "
             + "session \(held.session.objectID)"))

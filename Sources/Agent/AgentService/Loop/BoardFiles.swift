@@ -128,6 +128,11 @@ package struct BoardFiles {
             settings.outbox, volatileWindow: "\(settings.runDir)/window")
     }
 
+    /// Where the file of a prepared claim may be.
+    package var claimFiles: [ClaimFile] {
+        ClaimFile.places(configDir: content.folder, stateDir: settings.stateDir)
+    }
+
     package var controlPath: String { "\(settings.runDir)/agent.sock" }
 
     var uplinkDefaults: UplinkDefaults {

@@ -233,6 +233,10 @@ struct BoardLoop: ~Copyable {
             uplink.abandon()
         case .subscribeInbox(let topic):
             attempt { uplink throws(MQTTError) in try uplink.subscribe(topic) }
+        case .askToJoin(let topic, let payload):
+            let request = OutgoingMessage(
+                topic: topic, payload: payload, qos: .atLeastOnce, retain: false)
+            attempt { uplink throws(MQTTError) in try uplink.ask(request) }
         case .send(let topic, let payload):
             publish(OutgoingMessage(
                 topic: topic, payload: payload, qos: .atLeastOnce, retain: false))

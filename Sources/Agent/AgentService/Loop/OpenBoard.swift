@@ -4,6 +4,7 @@ import AgentStore
 import ConfigurationFiles
 import Gate
 import LinuxIO
+import Logging
 package import Sessions
 package import Wire
 
@@ -75,11 +76,13 @@ package struct OpenBoard: ~Copyable {
         }
     }
 
-    /// Makes an agent that may assign sequences. Its sequences begin after the last one that was
-    /// assigned. It recognises packets and keys that have a sequence and are not on disk.
+    /// Makes an agent that may assign sequences, and takes a prepared claim's file first. Its
+    /// sequences begin after the last one that was assigned. It recognises packets and keys that
+    /// have a sequence and are not on disk.
     func makeLivingAgent(
-        _ report: (String) -> Void
+        _ log: Logger
     ) throws(AgentFailure) -> (agent: Agent, identity: BoardIdentity, given: Int64) {
+        let report = { (fault: String) in log.error("\(fault)") }
         let (given, keys) = inMemory(report)
         do throws(StoreError) {
             var records = try store.load(report)
@@ -88,6 +91,7 @@ package struct OpenBoard: ~Copyable {
             let saved = store.keys.last?.sequence ?? 0
             store.keep(keys.filter { $0.sequence > saved })
             records.lastSequence = settled.last
+            try ClaimTaking(files: files, log: log).perform(&records, store)
             let (agent, identity) = try makeAgent(
                 records, store.window + settled.undurable, store.keys + store.unsavedKeys)
             return (agent, identity, settled.last)

@@ -72,7 +72,7 @@ package struct Service {
         try files.checkIdentities()
         service.supervisor.opening()
         let board = try OpenBoard(files) { log.info("\($0)") }
-        let (agent, identity, given) = try board.makeLivingAgent { log.error("\($0)") }
+        let (agent, identity, given) = try board.makeLivingAgent(log)
         service.supervisor.opened()
         let will = HealthNotice(
             up: false, pid: Int64(ProcessIdentity.processID), time: Instant.current.wall,

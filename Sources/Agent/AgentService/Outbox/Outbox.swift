@@ -128,7 +128,7 @@ struct Outbox: ~Copyable {
                 isQueueChanged = true
                 reserve.forgetKeys()
             case .expire: (isQueueChanged, isExpiry) = (true, true)
-            case .claim, .trust, .session, .memory, .commands, .clearWindow, .lose: break
+            case .claim, .join, .trust, .session, .memory, .commands, .clearWindow, .lose: break
             }
         }
         // Removes acknowledged writes first, so that they are not dropped or expired and counted

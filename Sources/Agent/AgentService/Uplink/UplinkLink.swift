@@ -62,6 +62,8 @@ struct UplinkLink: ~Copyable {
     private var seen = SocketProbe.Peek.nothing
     /// The board's last retained status message.
     private var lastStatus: OutgoingMessage?
+    /// The packet of the join request that waits for its acknowledgement.
+    private var joinPacket: Int32?
     private var version = ProtocolVersion.v5
     private var known: KnownBroker
     /// The address that was dialled last; nil for a socket file.
@@ -148,6 +150,7 @@ struct UplinkLink: ~Copyable {
         isDegraded = false
         isMade = false
         lastStatus = nil
+        joinPacket = nil
         outcomes.removeAll()
     }
 
@@ -247,6 +250,11 @@ struct UplinkLink: ~Copyable {
         return try connection?.publish(message) ?? 0
     }
 
+    /// Queues the join request. Its acknowledgement is an event, and not among the outcomes.
+    mutating func ask(_ message: OutgoingMessage) throws(MQTTError) {
+        joinPacket = try publish(message)
+    }
+
     /// Publishes the last status again. The broker must acknowledge it, and it changes nothing for
     /// any reader.
     mutating func repeatStatus() throws(MQTTError) {
@@ -300,9 +308,10 @@ extension UplinkLink {
         options.tls = TLSOptions(caFile: try caFile(place.ca), identity: defaults.identity)
         // A board without a set clock receives the time over this connection.
         options.tls.isClockSlow = true
-        options.will = OutgoingMessage(
-            topic: login.will.topic, payload: login.will.payload, qos: .atLeastOnce,
-            retain: true)
+        options.will = login.will.map { will in
+            OutgoingMessage(
+                topic: will.topic, payload: will.payload, qos: .atLeastOnce, retain: true)
+        }
         var connection = try Connection(options)
         try connection.connect()
         return connection
@@ -338,6 +347,11 @@ extension UplinkLink {
                 events.append(.uplink(.ready))
             case .message(let message):
                 events.append(.inbox(message.payload))
+            case .published(let packetID, let reasonCode) where packetID == joinPacket:
+                guard reasonCode < 0x80 else {
+                    throw .brokerLogin("it may not ask to join", reasonCode: reasonCode)
+                }
+                events.append(.uplink(.asked))
             case .published(let packetID, let reasonCode):
                 outcomes.append((packetID, reasonCode))
             case .refused, .disconnected:

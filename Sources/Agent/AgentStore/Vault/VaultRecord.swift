@@ -4,6 +4,8 @@ package enum VaultRecord: String, CaseIterable, Sendable {
     case identity
     /// The open claim secret, if there is one.
     case claim
+    /// The prepared claim with which this board asks to join, if there is one.
+    case join
     /// The pinned authority, and the broker's login.
     case trust
     /// Session, tokens, user and scope.

@@ -272,8 +272,9 @@ extension FleetBoard {
                 publish(topic, status.payload, retain: true)
             case .forward(let user): store.forward(user)
             case .readBus(let isRead): isReading = isRead
+            // No simulated board has a prepared claim.
             case .publishBus, .publishCommand, .grant, .retryForwarding, .holdBus, .readRoutes,
-                .restore, .answer, .log, .exit:
+                .restore, .answer, .log, .exit, .askToJoin:
                 break
             }
         }

@@ -28,6 +28,7 @@ struct FleetStore: Sendable {
         for change in changes {
             switch change {
             case .claim(let claim): records.claim = claim
+            case .join(let join): records.join = join
             case .trust(let trust): records.trust = trust
             case .session(let session): records.session = session
             case .memory(let memory): records.memory = memory

@@ -107,6 +107,13 @@ extension ObservedCryptography {
         }
     }
 
+    func seal(
+        _ plaintext: [UInt8], to key: [UInt8], claimKey: SecretBytes, id: InstallationID,
+        topic: String
+    ) throws(CryptographyFailure) -> SealedEnvelope {
+        try real.seal(plaintext, to: key, claimKey: claimKey, id: id, topic: topic)
+    }
+
     func open(
         _ envelope: SealedEnvelope, from sender: [UInt8], with device: SecretBytes, topic: String
     ) throws(CryptographyFailure) -> [UInt8] {
