@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps build sdk-arm64 test-arm64 debug deb release wheel docs demo try venv test test-all bench-gate bench \
+.PHONY: help deps build sdk-arm64 test-arm64 debug deb release wheel docs demo try cards venv test test-all bench-gate bench \
 	bench-authority bench-data bench-data-path fleet kills torture powercut fuzz screenshot icons clean
 .ONESHELL:
 .SILENT:
@@ -58,6 +58,8 @@ help:
 	make demo HOLD=1  the same, and keep everything running until ^C
 	make try          an authority, a board and an app on this machine, to play with until ^C;
 	                  SECONDS=n ends it after that time
+	make cards        ten boards from flashed cards, each in a network namespace; needs root or user
+	                  namespaces; CARDS=n, AUTO=1
 	make test         unit tests, agent and authority in virtual time, interoperability, the demo
 	make test FILTER=name  the suites and files with that name; Tests/README.md lists them
 	make test-all     make test, and everything else that can be tested on one machine
@@ -175,6 +177,11 @@ demo: debug
 try: debug
 	$(call heading,"an authority and a board")
 	exec python3 Devices/simulated/demo/tryout.py $(if $(SECONDS),--seconds $(SECONDS)) "$(DEBUG_BIN)"
+
+cards: debug
+	$(call heading,"boards from flashed cards")
+	exec python3 Devices/simulated/demo/cards.py $(if $(CARDS),--cards $(CARDS)) \
+		$(if $(filter-out 0,$(AUTO)),--auto-accept) "$(DEBUG_BIN)"
 
 venv: $(VENV)/made
 

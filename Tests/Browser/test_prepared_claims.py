@@ -1,8 +1,11 @@
 """Boards that ask to join by a prepared claim: seen on top of the list, accepted alone, as a selection
-or together, ended, and the alarm of a second board. The authority's answers are made up here."""
+or together, ended, and the alarm of a second board. Real boards come last; before, the authority's
+answers are made up here."""
 
 import json
+import shutil
 import time
+from pathlib import Path
 
 import pytest
 from bench.waiting import until
@@ -162,3 +165,31 @@ def test_list_of_boards_has_no_such_part_without_prepared_claims(house, phone, s
     assert browser.find("#prepared") is None and browser.find(".joins") is None
     urls = browser.script("return performance.getEntriesByType('resource').map(e => e.name)")
     assert not [url for url in urls if url.endswith("prepared.js")]
+
+
+def test_real_boards_are_on_the_page_after_they_were_accepted(house, visit, tmp_path):
+    made = json.loads(house.admin.must(
+        "claims", "prepare", "--count", "2", "--out", tmp_path / "cards", "--name", "roof-{n}",
+        "--json"))
+    boards = {}
+    for row in made:
+        file = Path(row["file"])
+        house.evidence.add_secret("the secret of a file", json.loads(file.read_text())["secret"])
+        boards[row["name"]] = house.add_board(row["name"])
+        shutil.copy(file, boards[row["name"]].config / "claim")
+    visitor = visit(PHONE)
+    browser = visitor.browser
+    visitor.log_in()
+    browser.wait("#prepared > summary", "Prepared claims (2)")
+    for board in boards.values():
+        board.start()
+    browser.wait(".joins h2", "2 boards ask to join")
+    for name, board in boards.items():
+        assert board.status()["joining"]["fingerprint"] in browser.text(".joins li", name)
+    browser.click("#accept-all")
+    visitor.confirm("Accept")
+    for name, board in boards.items():
+        board.wait_session("available")
+        browser.wait("article.board", name)
+    until(lambda: browser.script("return document.querySelector('.joins').hidden"),
+          "nothing more to accept", 60)
