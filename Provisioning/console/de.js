@@ -459,7 +459,6 @@ prepared: {
   asking: "Bittet um Aufnahme",
   accepted: "Aufgenommen",
   expired: "Abgelaufen",
-  ended: "Beendet",
   end: [
     "Kopplung von {name} beenden?",
     "Ihre Datei gilt dann nicht mehr. Ein Board, das aufgenommen wurde, behält seine Sitzung.",

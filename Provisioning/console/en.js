@@ -459,7 +459,6 @@ prepared: {
   asking: "Asks to join",
   accepted: "Accepted",
   expired: "Expired",
-  ended: "Ended",
   end: [
     "End the claim of {name}?",
     "Its file serves no more. A board that was accepted keeps its session.",

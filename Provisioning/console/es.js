@@ -459,7 +459,6 @@ prepared: {
   asking: "Pide unirse",
   accepted: "Aceptada",
   expired: "Caducada",
-  ended: "Terminada",
   end: [
     "¿Terminar la vinculación de {name}?",
     "Su archivo ya no sirve. Una placa aceptada conserva su sesión.",

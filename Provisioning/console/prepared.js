@@ -5,9 +5,9 @@ import { askTo } from "./dialog.js";
 import { button, checkbox, h, pill, renew } from "./dom.js";
 import { forEach } from "./several.js";
 import { phrase, t } from "./text.js";
-import { now, when } from "./time.js";
+import { when } from "./time.js";
 
-const most = 100, open = ["asking", "prepared"], order = [...open, "accepted"];
+const most = 100, open = ["asking", "prepared"], order = [...open, "accepted", "expired"];
 const kinds = { asking: "warn", accepted: "good" };
 
 /** Two parts of the list of boards: `asking` on top, `all` below. `load` reads the claims again. */
@@ -22,14 +22,14 @@ export function preparedClaims(load) {
   let waiting = [];
 
   function show(claims) {
-    waiting = claims.filter(claim => stateOf(claim) === "asking");
+    waiting = claims.filter(claim => claim.state === "asking");
     const ids = new Set(waiting.filter(isSafe).map(claim => claim.id));
     for (const id of chosen) if (!ids.has(id)) chosen.delete(id);
     asking.hidden = !waiting.length;
     heading.textContent = t("prepared.asks", { n: waiting.length });
     renew(rows, waiting.slice(0, most).map(joining), rest(waiting));
     showActions();
-    const sorted = [...claims].sort((a, b) => rank(a) - rank(b));
+    const sorted = [...claims].sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state));
     all.hidden = !claims.length;
     summary.textContent = t("prepared.title", { n: claims.length });
     renew(list, sorted.slice(0, most).map(one => row(one, load)), rest(sorted));
@@ -71,12 +71,6 @@ function rest(claims) {
   return claims.length > most && h("li", t("alerts.more", { n: claims.length - most }));
 }
 
-function stateOf({ state, expiresAt }) {
-  return open.includes(state) && expiresAt <= now() ? "expired" : state;
-}
-
-function rank(claim) { return (order.indexOf(stateOf(claim)) + 4) % 4; }
-
 function act(key, { name }, does, id) {
   return button(t(key), does, { id, "aria-label": t("act.on", { act: t(key), name }) });
 }
@@ -91,13 +85,12 @@ function endButton(claim, load, stem) {
 function byOther({ owner }) { return owner !== me?.user.username && [" · ", owner]; }
 
 function row(claim, load) {
-  const { id, name, board, secondAt, createdAt, expiresAt } = claim;
-  const state = stateOf(claim);
+  const { id, name, state, board, secondAt, createdAt, expiresAt } = claim;
   return h("li", { "data-prepared": id }, h("div", h("p", h("span.what", name), " ",
     pill(kinds[state] ?? "", t(`prepared.${state}`)), " ", board && h("code", board.fingerprint)),
   h("p.note", phrase("prepared.made", { when: when(createdAt) }), open.includes(state)
     && [" · ", phrase("share.serves", { when: when(expiresAt) })], byOther(claim))),
-  state !== "ended" && endButton(claim, load, "end"),
+  endButton(claim, load, "end"),
   secondAt && h("p.note", pill("bad", t("prepared.second")), " ", when(secondAt)));
 }
 

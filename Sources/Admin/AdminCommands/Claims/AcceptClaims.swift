@@ -45,11 +45,10 @@ extension ClaimsCommand {
         private func choose(
             _ rows: [PreparedClaimRow], _ surroundings: CommandEnvironment
         ) throws(CommandFailure) -> [PreparedClaimRow] {
-            let now = surroundings.now()
-            if !claims.isEmpty { return try rows.named(claims, at: now) }
+            if !claims.isEmpty { return try rows.named(claims) }
             let wanted = label?.lowercased()
             let asking = rows.filter { row in
-                row.isAsking && row.isOpen(at: now) && wanted.map(row.labels.contains) ?? true
+                row.isAsking && wanted.map(row.labels.contains) ?? true
             }
             guard !asking.isEmpty else {
                 throw .usage(wanted.map { "no board asks to join by a claim with the label \($0)" }
@@ -70,7 +69,7 @@ extension ClaimsCommand {
             var table = TextTable("NAME", "FINGERPRINT", "STATE", "ASKED", "OWNER", "BOARD")
             for row in asking {
                 table.add(
-                    row.name, row.fingerprintWords, row.stateWords(at: times.now),
+                    row.name, row.fingerprintWords, row.stateWords,
                     times.show(row.board?.askedAt), row.owner,
                     row.board?.installation.description ?? "-")
             }

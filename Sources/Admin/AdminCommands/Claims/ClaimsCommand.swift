@@ -34,13 +34,13 @@ struct ClaimsCommand: ParsableCommand {
                 "CLAIM")
             for row in claims {
                 table.add(
-                    row.name, row.stateWords(at: times.now), row.fingerprintWords,
+                    row.name, row.stateWords, row.fingerprintWords,
                     times.show(row.board?.askedAt, empty: "-"), times.show(row.createdAt),
                     times.show(row.expiresAt), row.owner, row.labels.joined(separator: ", "),
                     row.id.description)
             }
             surroundings.show(table)
-            for row in claims where row.secondAt != nil && row.state != "ended" {
+            for row in claims where row.secondAt != nil {
                 surroundings.note("\(row.words): a second board came with this file at "
                     + "\(times.show(row.secondAt)); " + (row.isAsking
                         ? "end the claim, and prepare another" : "the accepted board stays"))
@@ -58,7 +58,7 @@ struct ClaimsCommand: ParsableCommand {
 
         func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
             let client = try place.login(in: surroundings).client
-            let chosen = try await client.preparedClaims().named(claims, at: surroundings.now())
+            let chosen = try await client.preparedClaims().named(claims)
             try await client.each(of: chosen, asJSON: place.json, surroundings) {
                 (claim) throws(CommandFailure) in
                 let told = BrokerDelivery(

@@ -14,7 +14,7 @@ struct PreparedClaimRow: Sendable {
     let id: InstallationID
     let name: String
     let owner: String
-    /// `prepared`, `asking`, `accepted` or `ended`.
+    /// `prepared`, `asking`, `accepted` or `expired`. The authority lists no ended ones.
     let state: String
     let createdAt: Timestamp
     let expiresAt: Timestamp
@@ -57,13 +57,10 @@ struct PreparedClaimRow: Sendable {
     var isAsking: Bool { state == "asking" }
 
     /// Whether the claim's file still serves.
-    func isOpen(at now: Timestamp) -> Bool {
-        ["prepared", "asking"].contains(state) && now < expiresAt
-    }
+    var isOpen: Bool { ["prepared", "asking"].contains(state) }
 
-    func stateWords(at now: Timestamp) -> String {
-        let isLate = ["prepared", "asking"].contains(state) && now >= expiresAt
-        let words = isLate ? "expired" : isAsking ? "asks to join" : state
+    var stateWords: String {
+        let words = isAsking ? "asks to join" : state
         return secondAt == nil ? words : words + "; A SECOND BOARD CAME"
     }
 }
@@ -100,9 +97,9 @@ extension PreparedClaimRow: GroupMember {
 
 extension [PreparedClaimRow] {
     /// The claims that a person named, each once. Open ones count first, because a name may be used
-    /// again after an end. Throws without a result if a name fits none or several.
-    func named(_ texts: [String], at now: Timestamp) throws(CommandFailure) -> [PreparedClaimRow] {
-        let (open, all) = (search { $0.isOpen(at: now) }, search { _ in true })
+    /// again. Throws without a result if a name fits none or several.
+    func named(_ texts: [String]) throws(CommandFailure) -> [PreparedClaimRow] {
+        let (open, all) = (search(\.isOpen), search { _ in true })
         var found: [PreparedClaimRow] = []
         for text in texts.map(Printable.line) {
             var result = open.find(text)

@@ -33,7 +33,7 @@ extension CompletionKind {
     }
 
     static let preparedClaims = ofNames("/prepared-claims") { (answer) throws(CommandFailure) in
-        try AuthorityClient.preparedClaims(in: answer).filter { $0.state != "ended" }.map {
+        try AuthorityClient.preparedClaims(in: answer).map {
             OfferedName(ids: [$0.id.description], name: $0.name)
         }
     }
