@@ -82,11 +82,22 @@ def test_flags_write_a_file_that_the_agent_takes(setup, tls_broker):
     assert r'name = "the \"green\" house"' in text
     assert f'uri = "mqtts://localhost:{broker.port}"' in text
     assert 'base = "https://a.example/claim"' in text
-    assert f'ca_file = "{setup.folder}/uplink-ca.pem"' in text
+    assert text.count(f'ca_file = "{setup.folder}/uplink-ca.pem"') == 1
     assert openssl("x509", "-in", setup.folder / "uplink-ca.pem", "-noout", "-fingerprint") == \
         openssl("x509", "-in", ca, "-noout", "-fingerprint")
     assert (setup.folder / "agent.toml").stat().st_mode & 0o777 == 0o640
     assert '"config-agent"' in checked(setup).stdout
+    assert "agent.toml is well-formed" in checked(setup).stdout
+
+
+def test_the_page_on_the_brokers_host_is_trusted_by_the_same_ca(setup, tls_broker):
+    broker, ca = tls_broker
+    done = setup("--name", "x", "--uplink", f"mqtts://localhost:{broker.port}",
+                 "--ca-fingerprint", fingerprint(ca), "--claim-base",
+                 "https://localhost:8443/claim")
+    assert done.returncode == 0, done.stderr
+    page = (setup.folder / "agent.toml").read_text().partition("[claim]")[2]
+    assert f'ca_file = "{setup.folder}/uplink-ca.pem"' in page
     assert "agent.toml is well-formed" in checked(setup).stdout
 
 

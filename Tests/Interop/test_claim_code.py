@@ -1,8 +1,6 @@
 """`postern-agent pair` on a terminal: a person types the short code at the authority's page, and
 somebody at the board's screen confirms who it was."""
 
-import os
-import pty
 import re
 import secrets
 import threading
@@ -12,59 +10,12 @@ from pathlib import Path
 import pytest
 
 from bench.house import House, HouseBoard, Person
+from bench.pair_screen import CODE, Screen
 from bench.program import free_port
 from bench.waiting import until
 from house_fixtures import house, house_settings  # noqa: F401, fixtures
-from postern_contract.claim_url import ClaimURL
 
-CODE = re.compile(r"or type ([B-DF-HJ-NP-TV-XZ]{4}-[B-DF-HJ-NP-TV-XZ]{4}) at (\S+)")
 SECRET = re.compile(rb"[A-Za-z0-9_-]{43}")
-
-
-class Screen:
-    """`pair` on a terminal of its own. What it shows is read all the time."""
-
-    def __init__(self, board: HouseBoard, base: str, *more: str):
-        argv = [str(word) for word in board._argv("pair", *more)]
-        self.child, self._terminal = pty.fork()
-        if self.child == 0:
-            os.execve(argv[0], argv, os.environ | {"POSTERN_CLAIM_BASE": base})
-        self.shown, self.status = "", None
-        self._board = board
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-
-    def _read(self) -> None:
-        parts = b""
-        while True:
-            try:
-                read = os.read(self._terminal, 4096)
-            except OSError:
-                break
-            if not read:
-                break
-            parts += read
-            self.shown = parts.decode(errors="replace").replace("\r\n", "\n")
-        self.status = os.waitstatus_to_exitcode(os.waitpid(self.child, 0)[1])
-
-    def wait(self, words: str) -> str:
-        until(lambda: words in self.shown, f"the screen to show {words!r}", 60,
-              lambda: self.shown[-2000:])
-        return self.shown
-
-    def code(self) -> str:
-        self.wait("waiting for a person")
-        url = next(line for line in self.shown.splitlines() if "#v=1&" in line)
-        self._board.evidence.add_secret("a claim secret", ClaimURL.parse(url).claim_secret)
-        return CODE.search(self.shown).group(1)
-
-    def type(self, text: str) -> None:
-        os.write(self._terminal, text.encode() + b"\n")
-
-    def end(self) -> str:
-        until(lambda: self.status is not None, "`pair` to end", 90, lambda: self.shown[-2000:])
-        os.close(self._terminal)
-        return self.shown
 
 
 def base(house: House) -> str:
@@ -168,8 +119,7 @@ def test_the_qr_code_ends_the_wait(house):
     board = add(house, "scanned")
     screen = Screen(board, base(house))
     screen.code()
-    url = next(line for line in screen.shown.splitlines() if "#v=1&" in line)
-    house.admin.claim(url).must_end()
+    house.admin.claim(screen.url()).must_end()
     assert "✓ ada has claimed this board" in screen.end()
 
 

@@ -16,6 +16,14 @@ struct AuthorityPage {
             case .refused(let refusal): refusal.text
             }
         }
+
+        /// Whether the same request may be answered later.
+        var mayPass: Bool {
+            switch self {
+            case .noAnswer: true
+            case .refused(let refusal): refusal.is(.rateLimit)
+            }
+        }
     }
 
     /// The page, for people: `https://authority.example/claim`.
@@ -80,9 +88,10 @@ struct AuthorityPage {
         let body = Array(output[..<end])
         guard status != 0 else {
             let line = String(decoding: body.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
-            // Source: curl(1), exit codes: 60 is a certificate that no known CA signed.
-            let help = line.hasPrefix("curl: (60)")
-                ? "; name its CA by ca_file under [claim] in agent.toml" : ""
+            // Source: curl(1), exit codes: 60 is a certificate that cannot be verified.
+            let help = !line.hasPrefix("curl: (60)") ? ""
+                : line.contains("not yet valid") ? "; set this board's clock"
+                : "; name its CA by ca_file under [claim] in agent.toml"
             throw .noAnswer((line.isEmpty ? "curl got no answer" : line) + help)
         }
         guard let json = try? JSONObject(parsing: body, limit: answerLimit) else {
@@ -92,7 +101,7 @@ struct AuthorityPage {
             guard let refusal = try? Refusal(json: json) else {
                 throw .noAnswer("it answered with HTTP status \(status)")
             }
-            throw .refused(refusal)
+            throw status >= 500 ? .noAnswer(refusal.text) : .refused(refusal)
         }
         return json
     }

@@ -46,23 +46,39 @@ struct ShortCode {
             ProcessEnd.say("the page then shows the fingerprint \(fingerprint)", to: .output)
         }
         ProcessEnd.say("waiting for a person who claims this board; ^C ends it", to: .error)
-        var fault: String?
+        do throws(AuthorityPage.Failure) {
+            var person: Person?
+            while person == nil {
+                var poller = Poller()
+                _ = try? poller.wait(interval)
+                if let claimant = board.claimant { return Self.sayClaimed(by: claimant) }
+                person = try patiently(named)
+            }
+            if let person { try decide(about: person, board) }
+        } catch {
+            ProcessEnd.say("✗ \(error.sentence)", to: .error)
+        }
+    }
+
+    /// Tries again while the authority does not answer, until the code is over.
+    private func patiently<R>(
+        _ ask: () throws(AuthorityPage.Failure) -> R
+    ) throws(AuthorityPage.Failure) -> R {
+        var isTold = false
         while SystemClock.monotonic < end {
-            var poller = Poller()
-            _ = try? poller.wait(interval)
-            if let person = board.claimant { return Self.sayClaimed(by: person) }
             do throws(AuthorityPage.Failure) {
-                if let person = try named() { return decide(about: person, board) }
-                fault = nil
+                return try ask()
             } catch {
-                if case .refused = error { return ProcessEnd.say(error.sentence, to: .error) }
-                if fault == nil {
+                guard error.mayPass else { throw error }
+                if !isTold {
                     ProcessEnd.say("no answer, trying again: \(error.sentence)", to: .error)
                 }
-                fault = error.sentence
+                isTold = true
             }
+            var poller = Poller()
+            _ = try? poller.wait(interval)
         }
-        ProcessEnd.say("the code \(code) is over; run `postern-agent pair` again", to: .error)
+        throw .noAnswer("the code \(code) is over; run `postern-agent pair` again")
     }
 
     /// A person who typed the code.
@@ -91,33 +107,34 @@ struct ShortCode {
         return isPlain && !text.isEmpty && text.utf8.count <= 512 ? text : nil
     }
 
-    private func decide(about person: Person, _ board: ClaimWatch) {
+    private func decide(
+        about person: Person, _ board: ClaimWatch
+    ) throws(AuthorityPage.Failure) {
         let question = "\(person.username) wants to claim this board at \(person.authority) "
             + "(\(page.address)). Is that you? [y/N] "
         let typed = try? Terminal.ask(question, discardingEarlierInput: true)
-        let isYes = ["y", "yes"].contains((typed ?? nil)?.lowercased() ?? "")
-        do throws(AuthorityPage.Failure) {
-            guard isYes else {
-                _ = try page.post(
-                    "/claim-codes/confirm", ["poll": .string(poll), "refuse": .bool(true)])
-                return ProcessEnd.say(
-                    "refused: nobody got this board; run `postern-agent pair` for a new code",
-                    to: .error)
-            }
-            _ = try page.post("/claim-codes/confirm", [
-                "poll": .string(poll),
-                "claimSecret": .string(Base64URL.encode(url.secret.reveal())),
-            ])
-        } catch {
-            return ProcessEnd.say("✗ \(error.sentence)", to: .error)
+        guard ["y", "yes"].contains((typed ?? nil)?.lowercased() ?? "") else {
+            try answer(["refuse": .bool(true)])
+            return ProcessEnd.say(
+                "refused: nobody got this board; run `postern-agent pair` for a new code",
+                to: .error)
         }
+        try answer(["claimSecret": .string(Base64URL.encode(url.secret.reveal()))])
         ProcessEnd.say("✓ confirmed", to: .error)
         awaitClaim(board)
     }
 
+    /// The authority answers a repeated request as the first one.
+    private func answer(_ members: [String: JSONValue]) throws(AuthorityPage.Failure) {
+        _ = try patiently { () throws(AuthorityPage.Failure) in
+            try page.post(
+                "/claim-codes/confirm", members.merging(["poll": .string(poll)]) { $1 })
+        }
+    }
+
     /// The claim comes over the broker, which may be slow or away.
     private func awaitClaim(_ board: ClaimWatch) {
-        let end = SystemClock.monotonic + .seconds(60)
+        let end = SystemClock.monotonic + .seconds(30)
         while SystemClock.monotonic < end {
             if let person = board.claimant { return Self.sayClaimed(by: person) }
             var poller = Poller()

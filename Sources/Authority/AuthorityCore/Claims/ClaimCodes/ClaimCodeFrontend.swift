@@ -11,8 +11,8 @@ package protocol ClaimCodeFrontend {
     func openClaimCode(_ order: ClaimCodeOrder) async throws(AuthorityError) -> OpenClaimCode
     /// What happened to the code of a board. 101 if it is over; 119 if somebody refused it.
     func claimCodeState(_ code: DeviceCode) async throws(AuthorityError) -> ClaimCodeState
-    /// Claims the board for the person who typed its code, as that person chose. A refusal ends
-    /// the code.
+    /// Claims the board for the person who typed its code, as that person chose. A repeated call
+    /// gets the same claim. A refusal ends the code.
     func confirmClaimCode(
         _ code: DeviceCode, _ secret: SecretBytes
     ) async throws(AuthorityError) -> Claim

@@ -89,6 +89,8 @@ extension Authority {
         return try await transactAndTell { transaction throws(AuthorityError) in
             var record = try require(try transaction.claimCode(deviceHash: hash), at: now)
             guard record.state != .refused else { throw .claimCodeRefused }
+            // The board repeats a request whose answer it did not get.
+            if let made = record.claim, let claim = try transaction.claim(made) { return claim }
             guard record.state == .named, let session = record.session else {
                 throw .claimCodeNotNamed
             }
