@@ -112,7 +112,7 @@ function intake() {
         claim = await boardOf(url.value);
         next();
       },
-    }, field(t("claim.url"), url), error, go)));
+    }, field(t("claim.url"), url), h("p.note", t("claim.ownScreen")), error, go)));
 }
 
 function takeCode(text) {
@@ -156,9 +156,9 @@ function showForm() {
     go.disabled = true;
     fill(error);
     const back = () => { show(title(), compare(), node); go.disabled = false; };
-    const made = claim.code && await confirmed(order, back);
-    if (claim?.code && !made) return;
-    const steps = watchClaim(claim, { trouble, another, openBoard });
+    const mine = claim, made = mine.code && await confirmed(order, back);
+    if (mine.code && !made || claim !== mine) return;
+    const steps = watchClaim(mine, { trouble, another, openBoard });
     show(title(), steps.node);
     stop = steps.close;
     try {
@@ -183,7 +183,7 @@ async function confirmed(order, back) {
   stop = () => end.abort();
   show(title(), section(".card", "answer", t("claim.answer"),
     h("p", { role: "status" }, phrase("claim.asks", { user: h("strong", me.user.username) })),
-    compare()));
+    compare(), h("div.actions", another(t("act.cancel")))));
   try {
     return await askBoard(order, end.signal);
   } catch (wrong) {
@@ -221,8 +221,8 @@ function leave() { return button(t("claim.another"), logOut); }
 
 function again(then) { return button(t("act.tryAgain"), then, ".primary"); }
 
-function another() {
-  return button(t("claim.anotherCode"), () => {
+function another(text = t("claim.anotherCode")) {
+  return button(text, () => {
     claim = fault = null;
     next();
   });

@@ -765,6 +765,7 @@ claim: {
   scanTitle: "Code scannen",
   pairAgain: "Auf dem Board postern-agent pair --new ausführen, dann den neuen Code scannen.",
   compare: "Der Bildschirm des Boards zeigt denselben Fingerabdruck: {fingerprint}. Sonst ist es ein anderes Board.",
+  ownScreen: "Nur Buchstaben eintippen, die auf dem Bildschirm des Boards selbst stehen.",
   answer: "Am Bildschirm des Boards antworten",
   asks: "Das Board fragt dort, ob {user} es koppeln darf. Dort y eintippen. Diese Seite geht von selbst weiter.",
 },

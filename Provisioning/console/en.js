@@ -755,6 +755,7 @@ claim: {
   scanTitle: "Scan the code",
   pairAgain: "On the board, run postern-agent pair --new, then scan the new code.",
   compare: "The board's screen must show the same fingerprint: {fingerprint}. If not, it is another board.",
+  ownScreen: "Type only letters that you read on the board's own screen.",
   answer: "Answer on the board's screen",
   asks: "The board asks there whether {user} may claim it. Type y there. This page continues by itself.",
 },

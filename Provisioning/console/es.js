@@ -765,6 +765,7 @@ claim: {
   scanTitle: "Escanear el código",
   pairAgain: "En la placa, ejecutar postern-agent pair --new y escanear el código nuevo.",
   compare: "La pantalla de la placa muestra la misma huella: {fingerprint}. Si no, es otra placa.",
+  ownScreen: "Escribe solo letras que leas en la pantalla de la propia placa.",
   answer: "Responder en la pantalla de la placa",
   asks: "La placa pregunta allí si {user} puede vincularla. Escribir «y» allí. Esta página continúa sola.",
 },

@@ -17,11 +17,13 @@ export async function askBoard(order, signal) {
   await post("/claim-codes/claim", order);
   while (!signal.aborted) {
     await new Promise(then => setTimeout(then, 2000));
+    if (signal.aborted) break;
     const { state, claim } = await post("/claim-codes/progress", { code: order.code })
       .catch(fault => {
-        if (!fault.isAway) throw fault;
+        if (!fault.isAway && fault.status !== 429) throw fault;
         return {};
       });
+    if (signal.aborted) break;
     if (claim) return claim;
     if (state === "refused") throw Object.assign(new Error(), { name: "code-refused" });
   }

@@ -55,6 +55,20 @@ def test_a_board_that_says_no(house, phone, page):
     browser.wait("h1", "Pair a board")
 
 
+def test_a_person_who_asks_no_more(house, phone, page):
+    board, screen = start(house, page, "asked no more")
+    phone.log_in(path="/claim")
+    browser = phone.browser
+    type_code(browser, screen.wait(CODE.pattern))
+    browser.click("#pair")
+    screen.wait(r"\[y/N\]")
+    browser.click("#main .actions button", "Cancel")
+    browser.wait("h1", "Pair a board")
+    screen.type("n")
+    screen.wait("refused: nobody got this board")
+    assert browser.text("h1", "Pair a board")
+
+
 def test_a_code_that_no_board_shows(phone):
     phone.log_in(path="/claim")
     type_code(phone.browser, "BCDF-GHJK")
