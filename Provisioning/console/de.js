@@ -141,7 +141,7 @@ replace: {
   title: "{name} ersetzen?",
   confirm: "Ersetzen",
   text: "Ein anderes Board nimmt seinen Platz ein: Name, Labels, Regeln und Messwerte gehen dort weiter. Die Sitzung dieses Boards endet, und sein Schlüssel wird für immer abgelehnt.",
-  withRules: "Seine Richtlinie und Routen kommen mit, wenn das neue Board sie in seiner Konfiguration verlangt.",
+  withRules: "Seine Richtlinie und Routen kommen mit, wenn das neue Board keine eigenen hat und sie in seiner Konfiguration verlangt.",
   withoutRules: "Seine Richtliniendatei und Routen kommen nicht mit: es hat sie nicht gesendet.",
   by: "Das neue Board",
   none: "Zuerst das neue Board koppeln. Keines der anderen Boards hat eine Sitzung.",

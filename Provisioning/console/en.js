@@ -141,7 +141,7 @@ replace: {
   title: "Replace {name}?",
   confirm: "Replace",
   text: "Another board takes its place: name, labels, rules and readings go on there. This board's session ends, and its key is refused for ever.",
-  withRules: "Its policy and routes come along, if the new board asks for them in its configuration.",
+  withRules: "Its policy and routes come along, if the new board has none of its own and asks for them in its configuration.",
   withoutRules: "Its policy file and routes do not come along: it has not sent them.",
   by: "The new board",
   none: "Pair the new board first. None of your other boards has a session.",

@@ -141,7 +141,7 @@ replace: {
   title: "¿Sustituir {name}?",
   confirm: "Sustituir",
   text: "Otra placa ocupa su lugar: el nombre, las etiquetas, las reglas y las lecturas siguen allí. La sesión de esta placa termina y su clave se rechaza para siempre.",
-  withRules: "Su política y sus rutas la acompañan, si la placa nueva las pide en su configuración.",
+  withRules: "Su política y sus rutas la acompañan, si la placa nueva no tiene las suyas y las pide en su configuración.",
   withoutRules: "Su archivo de política y sus rutas no la acompañan: no los ha enviado.",
   by: "La placa nueva",
   none: "Primero hay que vincular la placa nueva. Ninguna otra placa tiene sesión.",

@@ -123,7 +123,8 @@ extension BoardFacts {
     /// Rules of the replaced board are in force where the files have none.
     private mutating func readRestored(_ settings: BoardSettings) {
         do throws(AgentFailure) {
-            let restored = try RestoredRules(of: settings)
+            let restored = try RestoredRules(
+                of: settings, policy: policy == nil, routes: settings.routes.isEmpty)
             if settings.routes.isEmpty { self.settings?.routes = restored.routes }
             if policyFault == nil { policy = policy ?? restored.policy }
         } catch {

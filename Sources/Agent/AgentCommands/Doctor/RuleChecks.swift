@@ -64,10 +64,13 @@ extension BoardCheck {
             why: "otherwise a board that replaces this one has no rules",
             needs: [.agent]
         ) { facts in
+            let state = facts.status?.text("backup")
             guard facts.settings?.backsUpConfiguration == true else {
-                return .ok("[backup] configuration is off: the authority keeps no copy")
+                return .ok("[backup] configuration is off"
+                    + (state?.hasPrefix("off;") == true
+                        ? ", and the authority's copy is not deleted yet" : ""))
             }
-            switch facts.status?.text("backup") {
+            switch state {
             case "too large":
                 return .warning(
                     "the policy and the routes cannot be sent: more than 64 KiB, or a control "

@@ -121,7 +121,8 @@ struct PolicyInputs {
         } catch {
             throw AgentFailure(.failed, "\(error)")
         }
-        let restored = try RestoredRules(of: settings)
+        let restored = try RestoredRules(
+            of: settings, policy: policy == nil && !isDraft, routes: settings.routes.isEmpty)
         let takesRoutes = settings.routes.isEmpty && !restored.routes.isEmpty
         if takesRoutes {
             routes = RouteTable(restored.routes)

@@ -20,6 +20,8 @@ struct ConfigurationBackup: Sendable {
     let isOn: Bool
     /// The digest of `wanted`. Nil: there are no rules, or the library failed.
     private var digest: [UInt8]?
+    /// Whether no message can carry the rules. They are encoded once for that, at a change.
+    private(set) var isTooLarge = false
     /// What the request in flight carries.
     private(set) var sent: (configuration: BoardConfiguration, digest: [UInt8]?)?
     private(set) var saveAt = Duration.zero
@@ -36,16 +38,19 @@ struct ConfigurationBackup: Sendable {
         to rules: BoardConfiguration, _ cryptography: any BoardCryptography
     ) {
         wanted = isOn ? rules : .none
-        digest = wanted.isEmpty
+        isTooLarge = !wanted.canBeSent
+        digest = wanted.isEmpty || isTooLarge
             ? nil : try? cryptography.digest(JSONValue.object(wanted.members).bytes)
     }
 
-    /// Whether no message can carry the rules.
-    var isTooLarge: Bool { !wanted.canBeSent }
-
-    /// Whether the authority has other rules than these. `told`: the digest of those that it has
+    /// Whether the authority should get these rules. `told`: the digest of those that it has
     /// confirmed.
-    func isNews(after told: [UInt8]?) -> Bool { digest != told && !isTooLarge }
+    ///
+    /// A board whose rules are gone leaves the copy of the authority, which may be the last one.
+    /// Turning the backup off deletes it.
+    func isNews(after told: [UInt8]?) -> Bool {
+        digest != told && !isTooLarge && (!isOn || !wanted.isEmpty)
+    }
 
     /// Whether the board has no rules, so that others may be restored.
     func isEmpty(after told: [UInt8]?) -> Bool { isOn && wanted.isEmpty && told == nil }
@@ -86,9 +91,8 @@ extension Agent {
     /// When to send the rules. Nil if the authority has them, or while nothing can be sent.
     func saveDeadline(at instant: Instant) -> Duration? {
         guard uplink.isReady, requests.isActive, records.session != nil, !isPolicyLost,
-            !clock.isUnset(at: instant),
-            backup.isNews(after: records.memory.toldConfiguration),
-            !requests.isPending(.saveConfiguration)
+            !clock.isUnset(at: instant), !requests.isPending(.saveConfiguration),
+            backup.isNews(after: records.memory.toldConfiguration)
         else { return nil }
         return backup.saveAt
     }
@@ -135,9 +139,12 @@ extension Agent {
 
     /// What became of the rules, for `status`.
     var backupReport: JSONValue {
-        guard backup.isOn else { return .string("off") }
+        let isNews = backup.isNews(after: records.memory.toldConfiguration)
+        guard backup.isOn else {
+            return .string(isNews ? "off; the copy is not deleted yet" : "off")
+        }
         if backup.isTooLarge { return .string("too large") }
-        if backup.isNews(after: records.memory.toldConfiguration) { return .string("not sent yet") }
+        if isNews { return .string("not sent yet") }
         return .string(backup.wanted.isEmpty ? "no rules" : "sent")
     }
 }

@@ -9,7 +9,6 @@ extension Agent {
         guard uplink.isReady, let held = records.session else { return }
         requests.resume()
         rules.news.connected()
-        backup.askSoon()
         // A board with a shared identity reports at once, because its connection may be short.
         if arrival == .again, !uplink.isShared, heartbeatMayWait(held, at: instant) {
             let span = min(heartbeatInterval(of: held), .seconds(30))

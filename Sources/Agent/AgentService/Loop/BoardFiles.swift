@@ -37,13 +37,17 @@ package struct BoardFiles {
     }
 
     /// Parses both files. Throws if either is not well-formed.
-    init(_ content: RuleContent) throws(AgentFailure) {
+    ///
+    /// `start`: the files of the running agent, whose state folder it still uses.
+    init(_ content: RuleContent, since start: BoardFiles? = nil) throws(AgentFailure) {
         self.content = content
         settings = try content.settings()
         // What is kept belongs to the agent's user, and root may not trust it.
         try Self.stepDown(for: settings)
-        restored = try RestoredRules(of: settings)
         hasOwnRoutes = !settings.routes.isEmpty
+        restored = try RestoredRules(
+            of: start?.settings ?? settings, policy: !content.hasPolicy, routes: !hasOwnRoutes,
+            mustRead: start != nil)
         if !hasOwnRoutes { settings.routes = restored.routes }
         policy = try content.policy() ?? restored.policy
         policyFailure = nil
@@ -54,6 +58,13 @@ package struct BoardFiles {
         BoardConfiguration(
             policy: content.policyText ?? restored.policyText,
             routes: RouteFile.text(of: settings.routes))
+    }
+
+    /// The policy in force, or the one that would be.
+    var policyPath: String {
+        content.hasPolicy || restored.policy == nil
+            ? RuleContent.policyPath(in: content.folder)
+            : RestoredRules.policyPath(in: settings.stateDir)
     }
 
     /// Where restored rules in force are, for people. Nil if none are in force.

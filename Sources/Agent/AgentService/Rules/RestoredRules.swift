@@ -24,12 +24,17 @@ package struct RestoredRules: Equatable {
 
     private init() { (policyText, policy, routes, routesText) = (nil, nil, [], nil) }
 
-    /// Reads what is kept. A user who may not enter the state folder finds nothing.
-    package init(of settings: BoardSettings) throws(AgentFailure) {
+    /// Reads what is kept and is wanted, because the configuration folder has none of it.
+    ///
+    /// `mustRead`: a file that this user may not read is a fault. Otherwise it counts as missing.
+    package init(
+        of settings: BoardSettings, policy: Bool, routes: Bool, mustRead: Bool = false
+    ) throws(AgentFailure) {
+        let paths = (Self.policyPath(in: settings.stateDir), Self.routesPath(in: settings.stateDir))
         try self.init(
             BoardConfiguration(
-                policy: try Self.read(Self.policyPath(in: settings.stateDir)),
-                routes: try Self.read(Self.routesPath(in: settings.stateDir))),
+                policy: policy ? try Self.read(paths.0, mustRead) : nil,
+                routes: routes ? try Self.read(paths.1, mustRead) : nil),
             for: settings)
     }
 
@@ -49,13 +54,18 @@ package struct RestoredRules: Equatable {
         }
     }
 
-    private static func read(_ path: String) throws(AgentFailure) -> String? {
+    var isEmpty: Bool { policy == nil && routes.isEmpty }
+
+    private static func read(
+        _ path: String, _ mustRead: Bool
+    ) throws(AgentFailure) -> String? {
         let bytes: [UInt8]
         do throws(FileFailure) {
             bytes = try PrivateFile.read(path, limit: BoardConfiguration.sizeLimit)
         } catch {
             switch error {
-            case .missing, .notPermitted: return nil
+            case .missing: return nil
+            case .notPermitted where !mustRead: return nil
             default: throw AgentFailure(error)
             }
         }
@@ -79,7 +89,28 @@ package struct RestoredRules: Equatable {
                     try PrivateFile.remove("\(new)/\(name)")
                 }
             }
+            if PrivateFile.isThere(folder) {
+                // A rename replaces an empty folder only.
+                for name in try PrivateFolder.names(in: folder) {
+                    try PrivateFile.unlink("\(folder)/\(name)")
+                }
+            }
             try PrivateFile.move(new, to: folder)
+        } catch {
+            throw AgentFailure(error)
+        }
+    }
+
+    /// Removes what the configuration folder has itself now. Otherwise it would come back in force
+    /// if that file were lost.
+    static func remove(policy: Bool, routes: Bool, in stateDir: String) throws(AgentFailure) {
+        let paths = [
+            policy ? policyPath(in: stateDir) : nil, routes ? routesPath(in: stateDir) : nil,
+        ]
+        do throws(FileFailure) {
+            for case let path? in paths where PrivateFile.isThere(path) {
+                try PrivateFile.remove(path)
+            }
         } catch {
             throw AgentFailure(error)
         }

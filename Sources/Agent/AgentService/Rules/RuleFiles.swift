@@ -31,6 +31,7 @@ struct RuleFiles: ~Copyable {
         loadedAt = Timestamp(milliseconds: SystemClock.wallMilliseconds)
         watch = RuleWatch(folder: files.content.folder, log: log)
         report = makeReport()
+        removeSuperseded()
     }
 
     var nextDeadline: Duration? { mutating get { watch.nextDeadline } }
@@ -54,13 +55,13 @@ struct RuleFiles: ~Copyable {
         do throws(AgentFailure) {
             let content = try RuleContent(folder: inForce.content.folder)
             if cause == .change, watch.isDisturbed(at: SystemClock.monotonic) { return nil }
-            if cause == .change, inForce.content.hasPolicy, !content.hasPolicy {
+            let read = try BoardFiles(content, since: inForce)
+            if cause == .change, inForce.policy != nil, read.policy == nil {
                 throw AgentFailure(.badConfiguration, """
-                    \(RuleContent.policyPath(in: content.folder)) is gone; if you removed \
+                    \(inForce.policyPath) is gone; if you removed \
                     it on purpose, send SIGHUP or run `postern-agent policy accept-none`
                     """)
             }
-            let read = try BoardFiles(content)
             guard content != inForce.content || read.restored != inForce.restored else {
                 if fault != nil { log.info("the rules of the files are in force again") }
                 fault = nil
@@ -76,11 +77,20 @@ struct RuleFiles: ~Copyable {
     /// Keeps the rules of the replaced board and puts them in force. Nil if they are refused, or if
     /// the files have rules by now.
     mutating func restore(_ rules: BoardConfiguration) -> AgentEvent? {
-        guard inForce.settings.backsUpConfiguration, inForce.texts.isEmpty else { return nil }
+        guard inForce.settings.backsUpConfiguration, inForce.texts.isEmpty, fault == nil
+        else { return nil }
         defer { report = makeReport() }
         do throws(AgentFailure) {
-            try RestoredRules(rules, for: inForce.settings).write(to: inForce.settings.stateDir)
-            let read = try BoardFiles(inForce.content)
+            // The files may have rules that are not in force yet.
+            guard try RuleContent(folder: inForce.content.folder) == inForce.content else {
+                return nil
+            }
+            let rules = try RestoredRules(rules, for: inForce.settings)
+            guard !rules.isEmpty else {
+                throw AgentFailure(.badConfiguration, "they have no policy and no route")
+            }
+            try rules.write(to: inForce.settings.stateDir)
+            let read = try BoardFiles(inForce.content, since: inForce)
             let event = adopt(read)
             if let words = inForce.restoredWords { log.info("\(words)") }
             return event
@@ -99,9 +109,20 @@ struct RuleFiles: ~Copyable {
         waiting = keys
         fault = nil
         inForce = inForce.adopting(read)
+        removeSuperseded()
         loadedAt = Timestamp(milliseconds: SystemClock.wallMilliseconds)
         return .rules(
             inForce.policy, RouteTable(inForce.settings.routes), texts: inForce.texts)
+    }
+
+    private func removeSuperseded() {
+        do throws(AgentFailure) {
+            try RestoredRules.remove(
+                policy: inForce.content.hasPolicy, routes: inForce.hasOwnRoutes,
+                in: inForce.settings.stateDir)
+        } catch {
+            log.error("a restored file that is not in force is not removed: \(error.sentence)")
+        }
     }
 
     /// Logs a fault once; after a signal, logs it again.

@@ -60,10 +60,13 @@ extension Authority {
 extension BoardRequest {
     /// Two absent texts delete what was kept.
     func save(_ configuration: BoardConfiguration) throws(AuthorityError) -> BoardAnswer {
-        try transaction.keep(
-            configuration.isEmpty
-                ? nil : KeptConfiguration(configuration: configuration, savedAt: now),
-            of: sender.board)
+        let old = try transaction.configuration(of: sender.board)?.configuration
+        if configuration != old ?? .none {
+            try transaction.keep(
+                configuration.isEmpty
+                    ? nil : KeptConfiguration(configuration: configuration, savedAt: now),
+                of: sender.board)
+        }
         return try reply(.result(Reply.Result()))
     }
 
