@@ -55,11 +55,15 @@ class PreparedClaim:
         return [m.payload for m in self.bench.observer.heard if m.topic == self.topic]
 
     def requests(self, since: int = 0) -> list[dict]:
-        """What boards asked with it, opened as the contract says."""
-        return [
-            sealed.open_psk(payload, self.topic, self.bench.authority.seal_key, self.psk, self.id)
-            for payload in self.payloads[since:]
-        ]
+        """What boards asked with it, opened as the contract says, with the claim secret in it."""
+        return [self._opened(payload) for payload in self.payloads[since:]]
+
+    def _opened(self, payload: bytes) -> dict:
+        mine = self.bench.authority.seal_key
+        request = sealed.open_psk(payload, self.topic, mine, self.psk, self.id)
+        claim = sealed.open_auth(
+            json.dumps(request["claim"]).encode(), self.topic, mine, decode(request["deviceKey"]))
+        return request | claim
 
     def wait_request(self, since: int = 0) -> dict:
         return until(lambda: self.requests(since), "a join request", 60)[0]

@@ -12,6 +12,7 @@ from bench.waiting import until
 from conftest import assert_nothing_leaked
 from house_fixtures import house, house_settings  # noqa: F401, fixtures
 from postern_contract import topics
+from postern_contract.x25519 import KeyPair
 
 ROUTE = "/postern/v1/prepared-claims"
 CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -200,7 +201,9 @@ def test_what_is_sealed_otherwise_does_not_open(house):  # noqa: F811
     damaged = bytearray(file.sealed(board))
     damaged[-4] ^= 1
     for payload in (file.sealed(board, under=other), file.sealed(board, topic=other.outbox),
-                    other.sealed(board), bytes(damaged), b"{}", b""):
+                    other.sealed(board), bytes(damaged), b"{}", b"",
+                    # A thief of the file who knows the board's public key, but not its own.
+                    file.sealed(board, sealer=KeyPair())):
         file.join(board, payload or b" ")
     file.join(board)
     found = wait_state(file, house.admin, "asking")

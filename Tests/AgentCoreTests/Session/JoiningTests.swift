@@ -35,17 +35,21 @@ struct JoiningTests {
     /// The join request in these effects, opened as its authority does.
     private static func request(
         _ effects: [AgentEffect], _ join: PendingJoin, _ bench: Bench
-    ) throws -> JoinRequest? {
+    ) throws -> HeardJoin? {
         for case .askToJoin(let topic, let payload) in effects {
             #expect(topic == "postern/v1/\(join.id)/outbox")
             let envelope = try SealedEnvelope(parsing: payload)
             #expect(envelope.mode == .psk)
             #expect(envelope.to == bench.authority.sealKey.publicKey.keyID)
             let key = try Cryptographer().derive(.claim, from: join.secret, board: join.id)
-            return try JoinRequest(parsing: HPKE.openPSK(
+            let request = try JoinRequest(parsing: HPKE.openPSK(
                 HPKE.Sealed(enc: envelope.enc, ct: envelope.ct), with: bench.authority.sealKey,
                 info: SealedEnvelope.info, aad: Array(topic.utf8),
                 psk: .init(key: key, id: Array(join.id.description.utf8))))
+            let own = try Cryptographer().open(
+                request.claim, from: request.deviceKey,
+                with: bench.authority.sealKey.rawRepresentation, topic: topic)
+            return HeardJoin(request: request, claimSecret: try JoinSecret(parsing: own).secret)
         }
         return nil
     }
@@ -308,5 +312,16 @@ struct JoiningTests {
                 try nextJoin(&bench)
             }
         }
+    }
+}
+
+/// A join request with the claim secret that its board sealed in it.
+@dynamicMemberLookup
+struct HeardJoin {
+    let request: JoinRequest
+    let claimSecret: SecretBytes
+
+    subscript<Value>(dynamicMember path: KeyPath<JoinRequest, Value>) -> Value {
+        request[keyPath: path]
     }
 }

@@ -8,15 +8,18 @@ import Wire
 
 /// What a board does with the file of a prepared claim.
 extension PreparedClaimFile {
-    /// A join request of a board, in the board's own words unless told otherwise.
+    /// A join request of a board. `sealer` seals the part that only the device key can seal.
     func joinPayload(
         of board: BoardDouble, at now: Timestamp, under secret: SecretBytes? = nil,
-        id: InstallationID? = nil, topic: InstallationID? = nil
+        id: InstallationID? = nil, topic: InstallationID? = nil, sealer: BoardDouble? = nil
     ) throws -> [UInt8] {
+        let outbox = ContractTopic.outbox(topic ?? self.id).text(under: .standard)
+        let claim = try (sealer ?? board).seal(
+            JoinSecret(board.secret).plaintext, to: sealKey, topic: outbox)
         let request = JoinRequest(
             id: try .fresh(), issuedAt: now, clockUnset: false,
             installation: board.installation, deviceKey: board.key.publicKey.rawRepresentation,
-            claimSecret: board.secret, name: "raspberrypi")
+            claim: try SealedEnvelope(parsing: claim), name: "raspberrypi")
         return try seal(request.plaintext, under: secret, id: id, topic: topic)
     }
 

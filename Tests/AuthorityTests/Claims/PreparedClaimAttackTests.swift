@@ -126,6 +126,8 @@ struct PreparedClaimAttackTests {
             try other.joinPayload(of: scene.board, at: now),
             try file.joinPayload(of: scene.board, at: now, topic: other.id),
             try scene.board.seal(Array(#"{"type":"claim.join"}"#.utf8), to: file.sealKey),
+            // A thief of the file who knows the board's public key only.
+            try file.joinPayload(of: scene.board, at: now, sealer: BoardDouble()),
             damaged, Array("{}".utf8), [],
         ]
         for payload in forged {

@@ -1,7 +1,10 @@
 """The file of a prepared claim, used as the contract says, and as it does not."""
 
+import json
+
 from board_player import BoardPlayer
 from postern_contract import base64url, derivation, messages, sealed, topics
+from postern_contract.x25519 import KeyPair
 
 from . import specification
 from .link import Link, Login
@@ -33,20 +36,25 @@ class PreparedFile:
         login = Login(self.port, f"postern-{self.id}", self.id, self.password)
         return Link(login, journal=self.evidence.journal).open()
 
-    def request(self, board: BoardPlayer) -> dict:
+    def request(self, board: BoardPlayer, topic: str | None = None,
+                sealer: KeyPair | None = None) -> dict:
+        """The part that only the device key can seal is sealed by `sealer` where one is given."""
+        secret = {"claimSecret": base64url.encode(board.claim_secret)}
+        claim = sealed.seal_auth(
+            secret, topic or self.outbox, self.seal_key, sealer or board.key)
         request = messages.new(
             "claim.join", installationId=board.iid,
             deviceKey=base64url.encode(board.key.public),
-            claimSecret=base64url.encode(board.claim_secret), boardName=board.name)
+            claim=json.loads(claim), boardName=board.name)
         assert specification.faults("BoardMessage", request) == []
         return request
 
     def sealed(self, board: BoardPlayer, *, under: "PreparedFile | None" = None,
-               topic: str | None = None) -> bytes:
+               topic: str | None = None, sealer: KeyPair | None = None) -> bytes:
         """A join request of this board; under another file's secret where one is given."""
         by = under or self
         return sealed.seal_psk(
-            self.request(board), topic or self.outbox, self.seal_key,
+            self.request(board, topic, sealer), topic or self.outbox, self.seal_key,
             derivation.claim_psk(by.secret, by.id), by.id)
 
     def join(self, board: BoardPlayer, payload: bytes | None = None) -> bytes:

@@ -34,7 +34,7 @@ _TO_AUTHORITY = {
     "configuration.get": {"sessionToken": str},
     "command.result": {"re": str, "sessionId": str, "state": str, "?uncertain": bool,
                        "?answer": object, "?error": dict, "?delivered": bool},
-    "claim.join": {"installationId": str, "deviceKey": str, "claimSecret": str, "boardName": str},
+    "claim.join": {"installationId": str, "deviceKey": str, "claim": dict, "boardName": str},
 }
 UNANSWERED = (
     "provision.accepted", "provision.rejected", "session.ended", "session.confirmed",

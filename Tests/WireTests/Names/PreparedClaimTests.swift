@@ -27,12 +27,17 @@ struct PreparedClaimTests {
         ]
     ) { bytes throws(WireError) in try PreparedClaimFile(parsing: bytes).reveal() }
 
+    private static let claim: [String: JSONValue] = [
+        "v": 1, "mode": "auth", "to": "AQIDBAUGBwg", "enc": .string(Example.key),
+        "ct": .string(Example.key),
+    ]
+
     static let request = Sample(
         description: "join request",
         json: [
             "type": "claim.join", "id": .string(Example.id), "iat": Example.time,
             "installationId": .string(Example.board), "deviceKey": .string(Example.key),
-            "claimSecret": .string(Example.key), "boardName": "barn-1",
+            "claim": .object(claim), "boardName": "barn-1",
         ],
         members: [
             Member("type", .text, refuses: ["", "provision", "claim.join "]),
@@ -40,17 +45,31 @@ struct PreparedClaimTests {
             Member("iat", .integer, refuses: [.number(1.5)]),
             Member("installationId", .text, refuses: ["", "+", "../x"]),
             Member("deviceKey", .text, refuses: ["", .string(Example.key + "AA")]),
-            Member("claimSecret", .text, refuses: ["", .string(Example.key + "\n")]),
+            Member("claim", .object),
             Member("boardName", .text, refuses: ["a\n"]),
         ]
     ) { bytes throws(WireError) in try JoinRequest(parsing: bytes).plaintext }
 
-    @Test("prints what it was parsed from", arguments: [file, request])
+    static let secret = Sample(
+        description: "join secret", json: ["claimSecret": .string(Example.key)],
+        members: [Member("claimSecret", .text, refuses: ["", .string(Example.key + "\n")])]
+    ) { bytes throws(WireError) in try JoinSecret(parsing: bytes).plaintext }
+
+    @Test("has the claim secret sealed by the device key, not by another secret")
+    func mode() {
+        var json = Self.request.json
+        json["claim"] = .object(Self.claim.merging(["mode": "psk"]) { $1 })
+        #expect(throws: WireError.mistyped("mode")) {
+            try JoinRequest(parsing: JSONValue.object(json).bytes)
+        }
+    }
+
+    @Test("prints what it was parsed from", arguments: [file, request, secret])
     func inverse(sample: Sample) throws {
         #expect(try sample.copy(sample.bytes) == sample.bytes)
     }
 
-    @Test("names the member that is missing or malformed", arguments: [file, request])
+    @Test("names the member that is missing or malformed", arguments: [file, request, secret])
     func members(sample: Sample) {
         for member in sample.members {
             #expect(throws: WireError.missing(member.name), "\(member)") {

@@ -69,11 +69,14 @@ extension Agent {
         guard isJoining, let join = records.join, let claim = records.claim, let id = freshID()
         else { return uplinkLost("this board does not ask to join any more", at: instant) }
         let topic = ContractTopic.outbox(join.id).text(under: settings.topicRoot)
-        let request = JoinRequest(
-            id: id, issuedAt: clock.now(at: instant), clockUnset: clock.isUnset(at: instant),
-            installation: records.identity.installation, deviceKey: records.identity.deviceKey,
-            claimSecret: claim.secret, name: settings.name)
         do throws(CryptographyFailure) {
+            let request = JoinRequest(
+                id: id, issuedAt: clock.now(at: instant), clockUnset: clock.isUnset(at: instant),
+                installation: records.identity.installation, deviceKey: records.identity.deviceKey,
+                claim: try cryptography.seal(
+                    JoinSecret(claim.secret).plaintext, to: join.sealKey,
+                    from: records.identity.deviceSecret, topic: topic),
+                name: settings.name)
             let envelope = try cryptography.seal(
                 request.plaintext, to: join.sealKey,
                 claimKey: try cryptography.derive(.claim, from: join.secret, board: join.id),

@@ -1,7 +1,7 @@
 package import Sessions
 
 /// The request of a board with a prepared claim: the parts of its claim URL, which no person has
-/// to scan. It is sealed in mode `psk` to the authority.
+/// to scan. It is sealed in mode `psk` to the authority: its sender has the prepared claim's file.
 ///
 /// Source: the wire contract, Prepared claims.
 package struct JoinRequest: Sendable {
@@ -14,21 +14,22 @@ package struct JoinRequest: Sendable {
     package let installation: InstallationID
     /// The board's raw X25519 public key, 32 bytes.
     package let deviceKey: [UInt8]
-    /// The board's own claim secret, 32 bytes. It does not come from the file.
-    package let claimSecret: SecretBytes
+    /// A `JoinSecret`, sealed in mode `auth` with the device key to the same authority: so the
+    /// sender has that key.
+    package let claim: SealedEnvelope
     /// For people; see `ClaimURL.name`.
     package let name: String
 
     package init(
         id: MessageID, issuedAt: Timestamp, clockUnset: Bool, installation: InstallationID,
-        deviceKey: [UInt8], claimSecret: SecretBytes, name: String
+        deviceKey: [UInt8], claim: SealedEnvelope, name: String
     ) {
         self.id = id
         self.issuedAt = issuedAt
         self.clockUnset = clockUnset
         self.installation = installation
         self.deviceKey = deviceKey
-        self.claimSecret = claimSecret
+        self.claim = claim
         self.name = ClaimURL.shown(name)
     }
 
@@ -41,7 +42,8 @@ package struct JoinRequest: Sendable {
         clockUnset = json.members["clock"] == .string("unset")
         installation = try json.parsed("installationId", InstallationID.init)
         deviceKey = try json.bytes("deviceKey", count: 32)
-        claimSecret = SecretBytes(try json.bytes("claimSecret", count: 32))
+        claim = try SealedEnvelope(json.object("claim"))
+        guard claim.mode == .auth else { throw .mistyped("mode") }
         name = try json.parsed("boardName") { $0 == ClaimURL.shown($0) ? $0 : nil }
     }
 
@@ -50,10 +52,26 @@ package struct JoinRequest: Sendable {
             "type": .string(Self.type), "id": .string(id.description), "iat": .time(issuedAt),
             "installationId": .string(installation.description),
             "deviceKey": .string(Base64URL.encode(deviceKey)),
-            "claimSecret": .string(Base64URL.encode(claimSecret.reveal())),
-            "boardName": .string(name),
+            "claim": claim.json, "boardName": .string(name),
         ]
         if clockUnset { members["clock"] = .string("unset") }
         return JSONValue.object(members).bytes
+    }
+}
+
+/// The content of `JoinRequest.claim`: the board's own claim secret, 32 bytes. It does not come from
+/// the file of the prepared claim.
+package struct JoinSecret: Sendable {
+    package let secret: SecretBytes
+
+    package init(_ secret: SecretBytes) { self.secret = secret }
+
+    package init(parsing plaintext: [UInt8]) throws(WireError) {
+        let json = try JSONObject(parsing: plaintext, limit: 1024, values: 16)
+        secret = SecretBytes(try json.bytes("claimSecret", count: 32))
+    }
+
+    package var plaintext: [UInt8] {
+        JSONValue.object(["claimSecret": .string(Base64URL.encode(secret.reveal()))]).bytes
     }
 }

@@ -35,7 +35,11 @@ package struct SealedEnvelope: Equatable, Sendable {
 
     /// Parses a payload. Lengths are checked here, before any cryptography.
     package init(parsing payload: [UInt8]) throws(WireError) {
-        let json = try JSONObject(parsing: payload, limit: Self.limit, values: Self.valueLimit)
+        try self.init(JSONObject(parsing: payload, limit: Self.limit, values: Self.valueLimit))
+    }
+
+    /// An envelope that is a member of another message.
+    init(_ json: JSONObject) throws(WireError) {
         guard try json.integer("v") == 1 else { throw .mistyped("v") }
         mode = try json.parsed("mode", Mode.init)
         to = try json.parsed("to", KeyID.init)
@@ -45,10 +49,12 @@ package struct SealedEnvelope: Equatable, Sendable {
         }
     }
 
-    package var payload: [UInt8] {
-        JSONValue.object([
+    package var payload: [UInt8] { json.bytes }
+
+    var json: JSONValue {
+        .object([
             "v": .integer(1), "mode": .string(mode.rawValue), "to": .string(to.description),
             "enc": .string(Base64URL.encode(enc)), "ct": .string(Base64URL.encode(ct)),
-        ]).bytes
+        ])
     }
 }

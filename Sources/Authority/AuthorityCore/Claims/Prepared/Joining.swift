@@ -18,7 +18,7 @@ extension Authority {
         guard let keys = known.openKeys(at: now) else {
             return HeardRequest(answer: .dropped(.unopened))
         }
-        let request: JoinRequest
+        let request: OpenedJoin
         switch open(payload, at: id, keys) {
         case .opened(let found): request = found
         case .dropped(let reason): return HeardRequest(answer: .dropped(reason))
@@ -38,14 +38,15 @@ extension Authority {
         return HeardRequest(answer: .silent)
     }
 
-    private enum OpenedJoin {
-        case opened(JoinRequest)
+    private enum JoinOpening {
+        case opened(OpenedJoin)
         case dropped(DropReason)
     }
 
     private func open(
         _ payload: [UInt8], at id: InstallationID, _ claimKeys: ClaimKeys
-    ) -> OpenedJoin {
+    ) -> JoinOpening {
+        let topic = ContractTopic.outbox(id).text(under: info.topicRoot)
         let envelope: SealedEnvelope
         do throws(WireError) {
             envelope = try SealedEnvelope(parsing: payload)
@@ -56,11 +57,18 @@ extension Authority {
             return .dropped(.notSealed)
         }
         let plaintext = cryptography.openJoin(
-            envelope, claim: claimKeys, id: id, with: keys.seal,
-            topic: ContractTopic.outbox(id).text(under: info.topicRoot))
+            envelope, claim: claimKeys, id: id, with: keys.seal, topic: topic)
         guard let plaintext else { return .dropped(.unopened) }
         do throws(WireError) {
-            return .opened(try JoinRequest(parsing: plaintext))
+            let request = try JoinRequest(parsing: plaintext)
+            // Only the owner of the device key can have sealed this part.
+            guard request.claim.to == keys.seal.id,
+                let own = cryptography.open(
+                    request.claim, from: request.deviceKey, with: keys.seal, topic: topic)
+            else { return .dropped(.unopened) }
+            return .opened(OpenedJoin(
+                installation: request.installation, deviceKey: request.deviceKey,
+                name: request.name, secret: try JoinSecret(parsing: own).secret))
         } catch {
             return .dropped(.unreadable)
         }
@@ -68,7 +76,7 @@ extension Authority {
 
     /// The record after the request. Nil if it changes nothing.
     private func joined(
-        _ record: PreparedClaimRecord, _ request: JoinRequest, at now: Timestamp
+        _ record: PreparedClaimRecord, _ request: OpenedJoin, at now: Timestamp
     ) throws(AuthorityError) -> (PreparedClaimRecord, PreparedClaimRecord.Joining)? {
         var record = record
         let effect = try record.take(request, at: now) { secret throws(AuthorityError) in
@@ -79,7 +87,7 @@ extension Authority {
 
     private func audit(
         _ effect: PreparedClaimRecord.Joining, of record: PreparedClaimRecord,
-        _ request: JoinRequest, _ transaction: any AuthorityTransaction, at now: Timestamp
+        _ request: OpenedJoin, _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) {
         let event = switch effect {
         case .nothing, .renewedSecret: String?.none

@@ -111,6 +111,14 @@ package struct PreparedClaimRecord: Sendable {
     }
 }
 
+/// A join request whose sender has both the file and the device key.
+struct OpenedJoin {
+    let installation: InstallationID
+    let deviceKey: [UInt8]
+    let name: String
+    let secret: SecretBytes
+}
+
 extension PreparedClaimRecord {
     /// The effect of a join request.
     enum Joining: Equatable { case nothing, asks, renewedSecret, second }
@@ -120,13 +128,13 @@ extension PreparedClaimRecord {
 
     /// Takes a join request that was opened with this claim's keys. `digest` is a keyed hash.
     mutating func take(
-        _ request: JoinRequest, at now: Timestamp,
+        _ request: OpenedJoin, at now: Timestamp,
         digest: (SecretBytes) throws(AuthorityError) -> [UInt8]
     ) throws(AuthorityError) -> Joining {
         guard var board else {
             board = Board(
                 installation: request.installation, deviceKey: request.deviceKey,
-                name: request.name, secret: request.claimSecret, askedAt: now)
+                name: request.name, secret: request.secret, askedAt: now)
             state = .asking
             return .asks
         }
@@ -136,14 +144,14 @@ extension PreparedClaimRecord {
             secondAt = now
             return .second
         }
-        guard state == .asking, let old = board.secret, !old.matches(request.claimSecret) else {
+        guard state == .asking, let old = board.secret, !old.matches(request.secret) else {
             return .nothing
         }
-        let new = Array(try digest(request.claimSecret).prefix(Self.digestCount))
+        let new = Array(try digest(request.secret).prefix(Self.digestCount))
         guard !board.hasHad(new) else { return .nothing }
         let former = board.formerSecrets + Array(try digest(old).prefix(Self.digestCount))
         board.formerSecrets = Array(former.suffix(Self.mostFormer * Self.digestCount))
-        board.secret = request.claimSecret
+        board.secret = request.secret
         self.board = board
         return .renewedSecret
     }
