@@ -31,7 +31,11 @@ extension Authority {
         let sender: Sender
         switch try await openByStore(payload, from: board) {
         case .opened(let text, let by): (plaintext, sender) = (text, by)
-        case .dropped(let reason): return .dropped(reason)
+        case .dropped(let reason):
+            if reason == .unknownBoard, level < .drowning, try await servesPreparedClaim(board) {
+                return .take
+            }
+            return .dropped(reason)
         }
         let id: MessageID
         do throws(UnreadableMessage) {

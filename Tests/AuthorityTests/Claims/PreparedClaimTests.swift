@@ -185,6 +185,14 @@ struct PreparedClaimTests {
         }
     }
 
+    @Test("are refused where the authority manages no logins")
+    func noLogins() async throws {
+        let house = try await House(managesBrokerAccess: false)
+        await expectRefusal(.validation) {
+            try await house.authority.prepareClaims(PreparedClaimOrder(), by: house.login())
+        }
+    }
+
     @Test("have limits")
     func limits() async throws {
         let house = try await House()

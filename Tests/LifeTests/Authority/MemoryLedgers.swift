@@ -165,14 +165,16 @@ extension MemoryTransaction {
     func preparedClaim(claimedBy claim: MessageID) -> PreparedClaimRecord? { nil }
     func preparedClaims(of owner: UserID?, limit: Int) -> [PreparedClaimRecord] { [] }
     func openPreparedClaims(of owner: UserID) -> [PreparedClaimRecord] { [] }
-    func openPreparedClaimCount(of owner: UserID) -> Int { 0 }
+    func preparedClaimCounts(of owner: UserID) -> (open: Int, all: Int) { (0, 0) }
     func preparedClaimsWithLogin() -> [InstallationID] { [] }
     func preparedClaims(expiredBefore time: Timestamp, limit: Int) -> [PreparedClaimRecord] { [] }
     func preparedClaimsUsedTwice(limit: Int) -> [PreparedClaimRecord] { [] }
     func save(_ prepared: PreparedClaimRecord) throws(AuthorityError) {
         throw refuse("no prepared claims")
     }
-    func deletePreparedClaims(endedBefore time: Timestamp, limit: Int) -> Int { 0 }
+    func deletePreparedClaims(
+        endedBefore time: Timestamp, unusedBefore unused: Timestamp, limit: Int
+    ) -> Int { 0 }
 }
 
 // No board is replaced here.

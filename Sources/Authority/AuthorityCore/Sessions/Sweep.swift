@@ -13,7 +13,8 @@ extension Authority {
                 try closeClaims(transaction, at: now, limit: limit),
                 try closePreparedClaims(transaction, at: now, limit: limit),
                 try transaction.deletePreparedClaims(
-                    endedBefore: now - PreparedClaimLimit.memory, limit: limit),
+                    endedBefore: now - PreparedClaimLimit.memory,
+                    unusedBefore: now - PreparedClaimLimit.unusedMemory, limit: limit),
                 try endExpired(transaction, at: now, limit: limit),
                 try endFarewells(transaction, at: now, limit: limit),
                 try transaction.deleteSessions(

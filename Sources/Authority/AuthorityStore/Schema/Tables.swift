@@ -311,7 +311,8 @@ extension Schema {
                 .text("installation_id").optional, .bytes("device_key").optional,
                 .text("board_name").optional, .integer("asked_at").optional,
                 .bytes("claim_secret").optional, .bytes("former_secrets").optional,
-                .text("claim_id").optional, .integer("second_at").optional,
+                .integer("renewed_at").optional, .text("claim_id").optional,
+                .integer("second_at").optional,
             ], key: ["id"],
             indexes: [
                 .on("owner_id, created_at", "prepared_claims_of_user"),

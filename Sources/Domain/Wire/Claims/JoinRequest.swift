@@ -59,8 +59,8 @@ package struct JoinRequest: Sendable {
     }
 }
 
-/// The content of `JoinRequest.claim`: the board's own claim secret, 32 bytes. It does not come from
-/// the file of the prepared claim.
+/// The content of `JoinRequest.claim`: the board's own claim secret, 32 bytes. The file of the
+/// prepared claim does not have it.
 package struct JoinSecret: Sendable {
     package let secret: SecretBytes
 

@@ -24,18 +24,56 @@ extension Authority {
         case .dropped(let reason): return HeardRequest(answer: .dropped(reason))
         }
         if try joined(known, request, at: now) != nil {
-            try await store.transact { transaction throws(AuthorityError) in
-                guard let found = try transaction.preparedClaim(id),
-                    found.openKeys(at: now) != nil,
-                    let (record, effect) = try joined(found, request, at: now)
-                else { return }
-                try transaction.save(record)
-                try audit(effect, of: record, request, transaction, at: now)
+            do throws(AuthorityError) {
+                try await take(request, at: id, now, claimsAgain: true)
+            } catch {
+                guard case .refused = error else { throw error }
+                // The claim with the former secret is void all the same: a person decides.
+                try await take(request, at: id, now, claimsAgain: false)
             }
         }
         // Also for a repetition: the first try may have failed.
         if known.acceptsAtOnce, known.state != .accepted { try await acceptAtOnce(id) }
         return HeardRequest(answer: .silent)
+    }
+
+    /// Whether a join request on this outbox may change anything.
+    func servesPreparedClaim(_ id: InstallationID) async throws(AuthorityError) -> Bool {
+        let record = try await store.glance { transaction throws(AuthorityError) in
+            try transaction.preparedClaim(id)
+        }
+        return record?.openKeys(at: clock()) != nil
+    }
+
+    private func take(
+        _ request: OpenedJoin, at id: InstallationID, _ now: Timestamp, claimsAgain: Bool
+    ) async throws(AuthorityError) {
+        let lines = try await store.transact { transaction throws(AuthorityError) in
+            guard let found = try transaction.preparedClaim(id), found.openKeys(at: now) != nil,
+                let (record, effect) = try joined(found, request, at: now)
+            else { return [String]() }
+            try transaction.save(record)
+            try audit(effect, of: record, request, transaction, at: now)
+            if effect == .renewedSecret, let claim = record.claim {
+                try replace(claim, of: id, claimsAgain, transaction, at: now)
+            }
+            return transaction.jobLines
+        }
+        for line in lines { worker.wake(line) }
+    }
+
+    /// Makes the claim of an accepted board again, because the board has another claim secret by
+    /// now and cannot open that claim.
+    private func replace(
+        _ id: MessageID, of prepared: InstallationID, _ claimsAgain: Bool,
+        _ transaction: any AuthorityTransaction, at now: Timestamp
+    ) throws(AuthorityError) {
+        guard let claim = try transaction.claim(id), claim.state == .sent else { return }
+        try close(
+            claim, as: claim.expiresAt <= now ? .expired : .cancelled,
+            detail: "the board has a new claim secret", actor: "authority", transaction, at: now)
+        guard claimsAgain, let record = try transaction.preparedClaim(prepared) else { return }
+        _ = try accept(record, actor: "authority", isAgain: true, transaction, at: now)
     }
 
     private enum JoinOpening {
@@ -102,10 +140,23 @@ extension Authority {
             at: now)
     }
 
-    /// Accepts the first board of a claim that says so. If that is refused, a person decides.
+    /// Whether the authority has to do with this board in another way.
+    private func isKnown(
+        _ board: InstallationID, _ transaction: any AuthorityTransaction
+    ) throws(AuthorityError) -> Bool {
+        if let record = try transaction.board(board), !record.released { return true }
+        if try transaction.openClaim(on: board) != nil { return true }
+        return try transaction.departing(on: board) != nil
+    }
+
+    /// Accepts the first board of a claim that says so, if the board is new. If that is refused, a
+    /// person decides.
     private func acceptAtOnce(_ id: InstallationID) async throws(AuthorityError) {
         do throws(AuthorityError) {
             try await changePrepared(id) { record, transaction, now throws(AuthorityError) in
+                if let board = record.board?.installation, try isKnown(board, transaction) {
+                    throw .refuse(.forbidden, "the authority knows this board already")
+                }
                 _ = try accept(record, actor: "authority", transaction, at: now)
             }
         } catch {
@@ -152,12 +203,13 @@ extension Authority {
         return claim.view(at: claim.createdAt)
     }
 
+    /// - Parameter isAgain: The board was accepted before. A second board since then is a thief's.
     private func accept(
-        _ found: PreparedClaimRecord, actor: String, _ transaction: any AuthorityTransaction,
-        at now: Timestamp
+        _ found: PreparedClaimRecord, actor: String, isAgain: Bool = false,
+        _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) -> ClaimRecord {
         var record = found
-        let url = try record.claimURL(at: now)
+        let url = try record.claimURL(isAgain: isAgain, at: now)
         guard let owner = try transaction.user(record.owner), owner.isEnabled,
             owner.mayClaim || owner.isAdministrator
         else {
@@ -167,6 +219,14 @@ extension Authority {
         }
         let scope = try record.terms.scope.map { scope throws(AuthorityError) in
             try accepted(scope.document(), by: owner)
+        }
+        // Nobody showed the claim URL of the board, so rights of administrators do not count.
+        if let known = try transaction.board(url.installation), !known.released,
+            known.owner != owner.objectID
+        {
+            throw .refused(Refusal(
+                .forbidden, "another user owns this board; its owner must release it",
+                name: .boardOwned))
         }
         try requireUnused(url.secret, transaction)
         try clearTheWay(
@@ -217,7 +277,7 @@ extension Authority {
 extension PreparedClaimRecord {
     /// The parts of the claim URL of the board that asks to join. Throws 119 if none does, or if
     /// two boards came.
-    fileprivate func claimURL(at now: Timestamp) throws(AuthorityError) -> ClaimURL {
+    fileprivate func claimURL(isAgain: Bool, at now: Timestamp) throws(AuthorityError) -> ClaimURL {
         func refusal(_ words: String, _ name: Refusal.Name? = nil) -> AuthorityError {
             .refused(Refusal(.forbidden, words, name: name))
         }
@@ -228,7 +288,7 @@ extension PreparedClaimRecord {
         guard let board, let secret = board.secret else {
             throw refusal("no board has asked to join with this file yet")
         }
-        guard secondAt == nil else {
+        guard secondAt == nil || isAgain else {
             throw refusal(
                 "two boards came with this file; end it and prepare another", .claimUsedTwice)
         }

@@ -21,14 +21,17 @@ package struct PreparedClaimRecord: Sendable {
         package let name: String
         /// Nil when no claim may be made of it any more.
         package var secret: SecretBytes?
-        /// Digests of the claim secrets that the board had before, 8 bytes each. So a replayed
-        /// request does not bring an old one back.
+        /// Digests of the claim secrets that the board had before, 8 bytes each, at most 64. So a
+        /// replayed request does not bring one of them back.
         package var formerSecrets: [UInt8]
         package let askedAt: Timestamp
+        /// When it last had a new claim secret.
+        package var renewedAt: Timestamp?
 
         package init(
             installation: InstallationID, deviceKey: [UInt8], name: String,
-            secret: SecretBytes?, formerSecrets: [UInt8] = [], askedAt: Timestamp
+            secret: SecretBytes?, formerSecrets: [UInt8] = [], askedAt: Timestamp,
+            renewedAt: Timestamp? = nil
         ) {
             self.installation = installation
             self.deviceKey = deviceKey
@@ -36,6 +39,7 @@ package struct PreparedClaimRecord: Sendable {
             self.secret = secret
             self.formerSecrets = formerSecrets
             self.askedAt = askedAt
+            self.renewedAt = renewedAt
         }
     }
 
@@ -125,6 +129,8 @@ extension PreparedClaimRecord {
 
     private static let digestCount = 8
     private static let mostFormer = 64
+    /// The shortest time between two new secrets.
+    private static let renewalPause = Duration.seconds(60)
 
     /// Takes a join request that was opened with this claim's keys. `digest` is a keyed hash.
     mutating func take(
@@ -144,14 +150,17 @@ extension PreparedClaimRecord {
             secondAt = now
             return .second
         }
-        guard state == .asking, let old = board.secret, !old.matches(request.secret) else {
-            return .nothing
-        }
+        // An accepted board has a secret here until it has accepted its claim.
+        guard state == .asking || state == .accepted, let old = board.secret,
+            !old.matches(request.secret),
+            board.renewedAt.map({ $0 + Self.renewalPause <= now }) ?? true
+        else { return .nothing }
         let new = Array(try digest(request.secret).prefix(Self.digestCount))
         guard !board.hasHad(new) else { return .nothing }
         let former = board.formerSecrets + Array(try digest(old).prefix(Self.digestCount))
         board.formerSecrets = Array(former.suffix(Self.mostFormer * Self.digestCount))
         board.secret = request.secret
+        board.renewedAt = now
         self.board = board
         return .renewedSecret
     }
@@ -170,11 +179,15 @@ package enum PreparedClaimLimit {
     package static let ofRequest = 100
     /// Claims of one user whose files serve.
     package static let ofUser = 1000
+    /// Claims of one user that the store has, the former ones included.
+    package static let ofUserKept = 5000
     /// How long a file serves, from now.
     package static let life = Duration.seconds(3600)...Duration.seconds(365 * 86_400)
     package static let usualLife = Duration.seconds(30 * 86_400)
     /// How long a claim is kept after its file became void.
     static let memory = Duration.seconds(30 * 86_400)
+    /// The same for a claim with which no board came.
+    static let unusedMemory = Duration.seconds(86_400)
 }
 
 package protocol PreparedClaimTable {
@@ -183,23 +196,28 @@ package protocol PreparedClaimTable {
     func preparedClaim(
         claimedBy claim: MessageID
     ) throws(AuthorityError) -> PreparedClaimRecord?
-    /// Those that were not ended: the asking ones first, then the newest. Nil: of all users.
+    /// Those that were not ended: first those that serve and whose boards ask, then the others that
+    /// serve, each with the newest first. Nil: of all users.
     func preparedClaims(
         of owner: UserID?, limit: Int
     ) throws(AuthorityError) -> [PreparedClaimRecord]
     /// All of a user that have keys.
     func openPreparedClaims(of owner: UserID) throws(AuthorityError) -> [PreparedClaimRecord]
-    func openPreparedClaimCount(of owner: UserID) throws(AuthorityError) -> Int
+    /// How many a user has: those with keys, and all.
+    func preparedClaimCounts(of owner: UserID) throws(AuthorityError) -> (open: Int, all: Int)
     /// All that have a client at the broker.
     func preparedClaimsWithLogin() throws(AuthorityError) -> [InstallationID]
     /// Those that expired before `time` and still have keys; at most `limit`.
     func preparedClaims(
         expiredBefore time: Timestamp, limit: Int
     ) throws(AuthorityError) -> [PreparedClaimRecord]
-    /// Those that were not ended, and with which a second board came; at most `limit`.
+    /// Those that were not ended, and with which a second board came; at most `limit`. The first
+    /// of each user come before the second of any.
     func preparedClaimsUsedTwice(limit: Int) throws(AuthorityError) -> [PreparedClaimRecord]
     /// Inserts or replaces.
     func save(_ prepared: PreparedClaimRecord) throws(AuthorityError)
-    /// Deletes at most `limit` and returns how many.
-    func deletePreparedClaims(endedBefore time: Timestamp, limit: Int) throws(AuthorityError) -> Int
+    /// Deletes at most `limit` and returns how many. `unused`: with which no board came.
+    func deletePreparedClaims(
+        endedBefore time: Timestamp, unusedBefore unused: Timestamp, limit: Int
+    ) throws(AuthorityError) -> Int
 }

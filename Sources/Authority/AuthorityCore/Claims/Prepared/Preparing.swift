@@ -7,18 +7,16 @@ extension Authority {
         _ order: PreparedClaimOrder, by caller: Caller
     ) async throws(AuthorityError) -> [NewPreparedClaim] {
         try order.requireLimits()
+        guard rules.managesBrokerAccess else {
+            throw .refuse(.validation, "this authority manages no logins at the broker")
+        }
         let duration = try lifetime(order.duration)
         let place = try PreparedPlace(order, self)
         return try await act(.prepareClaims, by: caller) { act throws(AuthorityError) in
             let scope = try order.scope.map { scope throws(AuthorityError) in
                 try accepted(scope, by: act.user)
             }
-            let open = try act.transaction.openPreparedClaimCount(of: act.user.objectID)
-            guard open + order.count <= PreparedClaimLimit.ofUser else {
-                throw .refuse(
-                    .quota, "you have \(open) prepared claims; with these you would have more "
-                        + "than \(PreparedClaimLimit.ofUser), which is the limit; end some first")
-            }
+            try act.requireRoom(for: order.count)
             let terms = PreparedClaimRecord.Terms(
                 labels: order.labels.sorted(), scope: scope, duration: duration,
                 asking: act.session.session.createdWith)
@@ -30,7 +28,7 @@ extension Authority {
                     acceptsAtOnce: order.acceptsAtOnce)
                 made.append(NewPreparedClaim(
                     claim: try view(of: record, act.transaction, at: act.now),
-                    file: place.file(record, secret)))
+                    file: try place.file(record, secret)))
             }
             return made
         }
@@ -180,10 +178,19 @@ private struct PreparedPlace {
         ca = PreparedClaimFile.CertificateAuthority(pem: pem, fingerprint: fingerprint)
     }
 
-    func file(_ record: PreparedClaimRecord, _ secret: SecretBytes) -> PreparedClaimFile {
-        PreparedClaimFile(
+    /// The file. Throws for one that boards would refuse, because it is too large.
+    func file(
+        _ record: PreparedClaimRecord, _ secret: SecretBytes
+    ) throws(AuthorityError) -> PreparedClaimFile {
+        let file = PreparedClaimFile(
             id: record.id, secret: secret, name: record.name, broker: broker, ca: ca,
             sealKey: sealKey, authority: authority, expiresAt: record.expiresAt)
+        guard file.reveal().count <= PreparedClaimFile.limit else {
+            throw .refuse(
+                .tooLarge, "the file would have more than \(PreparedClaimFile.limit) bytes; "
+                    + "shorten ca")
+        }
+        return file
     }
 }
 
@@ -219,6 +226,20 @@ extension Act {
             record.owner == user.objectID || user.isAdministrator
         else { throw .refuse(.notFound, "no such prepared claim") }
         return record
+    }
+
+    fileprivate func requireRoom(for count: Int) throws(AuthorityError) {
+        let (open, all) = try transaction.preparedClaimCounts(of: user.objectID)
+        guard open + count <= PreparedClaimLimit.ofUser else {
+            throw .refuse(
+                .quota, "you have \(open) prepared claims; with these you would have more "
+                    + "than \(PreparedClaimLimit.ofUser), which is the limit; end some first")
+        }
+        guard all + count <= PreparedClaimLimit.ofUserKept else {
+            throw .refuse(
+                .quota, "you had \(all) prepared claims in the last 30 days; the limit is "
+                    + "\(PreparedClaimLimit.ofUserKept); wait until some of them are deleted")
+        }
     }
 
     fileprivate func prepare(

@@ -19,7 +19,8 @@ extension StoreTransaction {
         of owner: UserID?, limit: Int
     ) throws(AuthorityError) -> [PreparedClaimRecord] {
         let order = """
-            ORDER BY CASE state WHEN 'asking' THEN 0 ELSE 1 END, created_at DESC, name, id LIMIT ?
+            ORDER BY CASE WHEN psk IS NULL THEN 2 WHEN state = 'asking' THEN 0 ELSE 1 END,
+            created_at DESC, name, id LIMIT ?
             """
         let found = if let owner {
             try rows(
@@ -40,13 +41,15 @@ extension StoreTransaction {
             readPrepared)
     }
 
-    func openPreparedClaimCount(of owner: UserID) throws(AuthorityError) -> Int {
+    func preparedClaimCounts(
+        of owner: UserID
+    ) throws(AuthorityError) -> (open: Int, all: Int) {
         let row = try row(
             """
-            SELECT count(*) AS number FROM prepared_claims
-            WHERE owner_id = ? AND psk IS NOT NULL
+            SELECT count(psk) AS with_keys, count(*) AS number FROM prepared_claims
+            WHERE owner_id = ?
             """, [owner.description])
-        return try row?.value("number") ?? 0
+        return (try row?.value("with_keys") ?? 0, try row?.value("number") ?? 0)
     }
 
     func preparedClaimsWithLogin() throws(AuthorityError) -> [InstallationID] {
@@ -73,8 +76,12 @@ extension StoreTransaction {
         try map(
             try rows(
                 """
-                SELECT * FROM prepared_claims WHERE second_at IS NOT NULL AND state <> 'ended'
-                ORDER BY second_at LIMIT ?
+                SELECT * FROM (
+                    SELECT prepared_claims.*,
+                        row_number() OVER (PARTITION BY owner_id ORDER BY second_at, id) AS place
+                    FROM prepared_claims WHERE second_at IS NOT NULL AND state <> 'ended'
+                ) AS numbered
+                ORDER BY place, second_at, id LIMIT ?
                 """, [limit]),
             readPrepared)
     }
@@ -88,14 +95,15 @@ extension StoreTransaction {
                 id, owner_id, state, name, labels, scope, duration, action, provider,
                 accepts_at_once, created_at, expires_at, ended_at, psk, password,
                 installation_id, device_key, board_name, asked_at, claim_secret, former_secrets,
-                claim_id, second_at)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                renewed_at, claim_id, second_at)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             ON CONFLICT (id) DO UPDATE SET
                 state = excluded.state, accepts_at_once = excluded.accepts_at_once,
                 ended_at = excluded.ended_at, psk = excluded.psk, password = excluded.password,
                 installation_id = excluded.installation_id, device_key = excluded.device_key,
                 board_name = excluded.board_name, asked_at = excluded.asked_at,
                 claim_secret = excluded.claim_secret, former_secrets = excluded.former_secrets,
+                renewed_at = excluded.renewed_at,
                 claim_id = excluded.claim_id, second_at = excluded.second_at
             """,
             [prepared.id.description, prepared.owner.description, prepared.state.rawValue,
@@ -107,17 +115,20 @@ extension StoreTransaction {
              try wrapped(prepared.keys?.brokerPassword, "password", prepared.id),
              board?.installation.description, board?.deviceKey, board?.name,
              board?.askedAt.milliseconds, try wrapped(board?.secret, "claim_secret", prepared.id),
-             board?.formerSecrets, prepared.claim?.description, prepared.secondAt?.milliseconds])
+             board?.formerSecrets, board?.renewedAt?.milliseconds, prepared.claim?.description,
+             prepared.secondAt?.milliseconds])
     }
 
     func deletePreparedClaims(
-        endedBefore time: Timestamp, limit: Int
+        endedBefore time: Timestamp, unusedBefore unused: Timestamp, limit: Int
     ) throws(AuthorityError) -> Int {
         try change(
             """
             DELETE FROM prepared_claims WHERE id IN (
-                SELECT id FROM prepared_claims WHERE ended_at < ? ORDER BY ended_at LIMIT ?)
-            """, [time.milliseconds, limit])
+                SELECT id FROM prepared_claims
+                WHERE ended_at < ? OR (ended_at < ? AND installation_id IS NULL)
+                ORDER BY ended_at LIMIT ?)
+            """, [time.milliseconds, unused.milliseconds, limit])
     }
 
     private func wrapped(
@@ -170,6 +181,7 @@ extension StoreTransaction {
         return PreparedClaimRecord.Board(
             installation: board, deviceKey: try row.bytes("device_key"),
             name: try row.value("board_name"), secret: try secret("claim_secret", id, row),
-            formerSecrets: try row.bytes("former_secrets"), askedAt: try row.time("asked_at"))
+            formerSecrets: try row.bytes("former_secrets"), askedAt: try row.time("asked_at"),
+            renewedAt: try row.optionalTime("renewed_at"))
     }
 }
