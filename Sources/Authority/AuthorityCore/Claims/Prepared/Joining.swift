@@ -141,7 +141,7 @@ extension Authority {
     }
 
     /// Whether the authority has to do with this board in another way.
-    private func isKnown(
+    func isKnown(
         _ board: InstallationID, _ transaction: any AuthorityTransaction
     ) throws(AuthorityError) -> Bool {
         if let record = try transaction.board(board), !record.released { return true }

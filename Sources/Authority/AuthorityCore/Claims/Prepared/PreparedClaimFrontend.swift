@@ -108,15 +108,18 @@ package struct PreparedClaimView: Equatable, Sendable {
         package let name: String
         package let fingerprint: BoardFingerprint
         package let askedAt: Timestamp
+        /// Whether it asks although the authority knows it, or it has an open claim.
+        package let isKnown: Bool
 
         package init(
             installation: InstallationID, name: String, fingerprint: BoardFingerprint,
-            askedAt: Timestamp
+            askedAt: Timestamp, isKnown: Bool = false
         ) {
             self.installation = installation
             self.name = name
             self.fingerprint = fingerprint
             self.askedAt = askedAt
+            self.isKnown = isKnown
         }
     }
 

@@ -74,6 +74,11 @@ extension Authority {
         case .accepted: .accepted
         case .ended: .ended
         }
+        let isKnown = if let board = record.board, record.state == .asking {
+            try self.isKnown(board.installation, transaction)
+        } else {
+            false
+        }
         return PreparedClaimView(
             id: record.id, name: record.name,
             owner: try transaction.user(record.owner)?.username ?? "", state: state,
@@ -82,7 +87,8 @@ extension Authority {
             board: try record.board.map { board throws(AuthorityError) in
                 PreparedClaimView.Board(
                     installation: board.installation, name: board.name,
-                    fingerprint: try fingerprint(of: board.deviceKey), askedAt: board.askedAt)
+                    fingerprint: try fingerprint(of: board.deviceKey), askedAt: board.askedAt,
+                    isKnown: isKnown)
             },
             secondAt: record.secondAt)
     }

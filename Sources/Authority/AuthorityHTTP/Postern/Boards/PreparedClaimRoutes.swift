@@ -94,6 +94,7 @@ extension PreparedClaimView.Board {
         [
             "installationId": .string(installation.description), "name": .string(name),
             "fingerprint": .string(fingerprint.description), "askedAt": .time(askedAt),
+            "known": .bool(isKnown),
         ]
     }
 }
