@@ -50,7 +50,7 @@ def test_a_board_asks_is_accepted_and_has_a_session(bench, prepare, evidence):
     shown = fingerprint(decode(request["deviceKey"]))
     status = until(lambda: bench.status() if "asks" in bench.agent.log else None, "asking", 60)
     assert status["joining"] == {"authority": "Player", "expiresAt": claim.file["exp"],
-                                 "fingerprint": shown}
+                                 "fingerprint": shown, "state": "asked"}
     assert status["installationId"] == request["installationId"]
     assert status["claimFile"] is None and status["uplink"] == "asks to join Player"
     assert f"asks to join Player; fingerprint {shown}" in bench.command("status", ok=(4,))
@@ -128,31 +128,35 @@ def test_a_broker_that_lets_nobody_in_is_asked_again_and_again(bench, prepare):
     claim.write(bench.config / "claim")
     bench.start()
     until(lambda: "prepared claim has ended" in bench.agent.log, "the refusal in the log", 60)
-    assert bench.status()["joining"]["authority"] == "Player"
+    status = bench.status()
+    assert status["joining"]["authority"] == "Player" and status["joining"]["state"] == "refused"
+    assert "whose broker refuses its prepared claim" in bench.command("status", ok=(4,))
     claim.open()
     claim.wait_request()
 
 
-def test_a_board_with_a_session_leaves_the_file_alone(bench, prepare):
+def test_a_board_with_a_session_takes_no_file(bench, prepare):
+    """It erases the one in its own folder, so that it does not take it after its session."""
     board = bench.live()
     claim = prepare()
     bench.agent.stop()
-    file = claim.write(bench.folder / "state" / "claim")
+    inner = claim.write(bench.folder / "state" / "claim")
     since = len(bench.observer.heard)
     bench.start()
-    assert "left alone, because this board has a session" in bench.agent.log
-    assert json.loads(file.read_text()) == claim.file
+    assert "erased and not taken: this board has a session" in bench.agent.log
+    assert not inner.exists()
     bench.wait_status(board.iid, status="up", since=since)
+    file = claim.write(bench.config / "claim")
     status = bench.status()
     assert status["joining"] is None and status["claimFile"] == str(file)
     assert claim.payloads == []
     checks = json.loads(bench.command("doctor", "--json", ok=(0, 1, 3)))["checks"]
     check = next(c for c in checks if c["id"] == "claim-file")
     assert check["result"] == "warning" and str(file) in check["found"]
+    assert "has a session" in check["next"]
 
 
 @pytest.mark.parametrize("spoil, words", [
-    (lambda c: c.file.update(exp=int(time.time()) - 1), "has expired"),
     (lambda c: c.file.update(secret="short"), "secret is malformed"),
     (lambda c: c.file.pop("sealKey"), "sealKey is missing"),
     (lambda c: c.file.update(pad="x" * 16384), "larger than 16384"),

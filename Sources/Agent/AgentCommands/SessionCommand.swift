@@ -30,8 +30,31 @@ struct SessionCommand: ParsableCommand {
     /// What a board with a prepared claim waits for; nil for another board.
     static func asking(_ answer: JSONObject) -> String? {
         guard let joining = try? answer.object("joining") else { return nil }
-        return "asks to join \(joining.shown("authority")); fingerprint "
-            + joining.shown("fingerprint")
+        let authority = joining.shown("authority")
+        let print = "fingerprint " + joining.shown("fingerprint")
+        return switch joining.text("state") {
+        case "asked": "asks to join \(authority); \(print)"
+        case "refused":
+            "wants to join \(authority), whose broker refuses its prepared claim; \(print)"
+        default: "has not asked to join \(authority) yet; \(print)"
+        }
+    }
+
+    /// The next step of such a board.
+    static func nextOfAsking(_ answer: JSONObject) -> String {
+        switch (try? answer.object("joining"))?.text("state") {
+        case "asked":
+            """
+            accept it on the authority's page or by `postern claims accept`, after comparing the \
+            fingerprint
+            """
+        case "refused":
+            """
+            the claim has ended, or agent.toml names another broker: see `postern claims list`; \
+            prepare another claim, or run `postern-agent pair`
+            """
+        default: "look at the uplink of `postern-agent status`"
+        }
     }
 
     /// The next step after a session has ended for good.

@@ -54,6 +54,8 @@ package enum UplinkEvent: Sendable {
     case ready
     /// The broker has acknowledged the join request.
     case asked
+    /// The broker has acknowledged the join request, but nobody subscribes to it.
+    case unheard
     /// The broker refused this login.
     case refused(String)
     /// The connection failed or ended. The text names the layer.

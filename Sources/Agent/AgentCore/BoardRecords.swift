@@ -22,12 +22,22 @@ package struct PendingClaim: Sendable {
     package let expiresAt: Timestamp
     /// True if the clock was unset at creation. The lifetime then begins when the clock is set.
     package let awaitsClock: Bool
+    /// The secret before this one, on a board that asks to join. It may have been accepted
+    /// already when it expired.
+    package let former: SecretBytes?
 
-    package init(secret: SecretBytes, expiresAt: Timestamp, awaitsClock: Bool = false) {
+    package init(
+        secret: SecretBytes, expiresAt: Timestamp, awaitsClock: Bool = false,
+        former: SecretBytes? = nil
+    ) {
         self.secret = secret
         self.expiresAt = expiresAt
         self.awaitsClock = awaitsClock
+        self.former = former
     }
+
+    /// The secrets under which a provisioning may come.
+    var secrets: [SecretBytes] { [secret, former].compactMap(\.self) }
 }
 
 /// A prepared claim that this board took from its file. With it the board asks to join.
@@ -123,20 +133,25 @@ package struct BoardMemory: Equatable, Sendable {
     /// The SHA-256 of the rules that the authority has confirmed. Nil: it has none. All zero: some
     /// were sent, and none confirmed yet.
     package var toldConfiguration: [UInt8]?
-    /// The id of the last prepared claim that this board took. It is never taken again.
-    package var takenClaim: InstallationID?
+    /// The ids of the last prepared claims that this board took. None is taken again.
+    package private(set) var takenClaims: [InstallationID]
+    private static let mostTaken = 16
 
     package init(
         floor: Timestamp = Timestamp(milliseconds: 0), ended: UnavailableReason? = nil,
         signOut: SignOut? = nil, hasPolicy: Bool = false, toldConfiguration: [UInt8]? = nil,
-        takenClaim: InstallationID? = nil
+        takenClaims: [InstallationID] = []
     ) {
         self.floor = floor
         self.ended = ended
         self.signOut = signOut
         self.hasPolicy = hasPolicy
         self.toldConfiguration = toldConfiguration
-        self.takenClaim = takenClaim
+        self.takenClaims = takenClaims.suffix(Self.mostTaken)
+    }
+
+    package mutating func took(_ claim: InstallationID) {
+        takenClaims = (takenClaims + [claim]).suffix(Self.mostTaken)
     }
 }
 

@@ -25,14 +25,18 @@ extension PendingClaim {
         self.init(
             secret: SecretBytes(try json.bytes("secret", count: 32)),
             expiresAt: try json.time("expiresAt"),
-            awaitsClock: try json.optional("awaitsClock") { $0.asBool } ?? false)
+            awaitsClock: try json.optional("awaitsClock") { $0.asBool } ?? false,
+            former: json.members["former"] == nil
+                ? nil : SecretBytes(try json.bytes("former", count: 32)))
     }
 
     package var json: JSONValue {
-        .object([
+        var members: [String: JSONValue] = [
             "secret": .string(Base64URL.encode(secret.reveal())), "expiresAt": .time(expiresAt),
             "awaitsClock": .bool(awaitsClock),
-        ])
+        ]
+        members["former"] = former.map { .string(Base64URL.encode($0.reveal())) }
+        return .object(members)
     }
 }
 
@@ -147,9 +151,9 @@ extension BoardMemory {
             hasPolicy: json.members["hasPolicy"] == .bool(true),
             toldConfiguration: json.members["toldConfiguration"] == nil
                 ? nil : try json.bytes("toldConfiguration", count: 32),
-            takenClaim: try json.optional("takenClaim") { value in
-                value.asString.flatMap(InstallationID.init)
-            })
+            takenClaims: try json.optional("takenClaims") { $0.asArray }?.compactMap { id in
+                id.asString.flatMap { InstallationID($0) }
+            } ?? [])
     }
 
     package var json: JSONValue {
@@ -158,7 +162,9 @@ extension BoardMemory {
         members["signOut"] = signOut?.json
         if hasPolicy { members["hasPolicy"] = .bool(true) }
         members["toldConfiguration"] = toldConfiguration.map { .string(Base64URL.encode($0)) }
-        members["takenClaim"] = takenClaim.map { .string($0.description) }
+        if !takenClaims.isEmpty {
+            members["takenClaims"] = .array(takenClaims.map { .string($0.description) })
+        }
         return .object(members)
     }
 }

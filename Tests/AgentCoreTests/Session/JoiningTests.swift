@@ -10,7 +10,7 @@ struct JoiningTests {
     private static let id = InstallationID("5c0f7a9e-4b7d-4b8c-9e43-0123456789ab")
 
     /// A board that took a prepared claim's file, and its claim's id.
-    private static func board(
+    static func board(
         claimed: PendingClaim? = nil
     ) throws -> (bench: Bench, join: PendingJoin) {
         var bench = try Bench()
@@ -28,7 +28,7 @@ struct JoiningTests {
         return (bench, join)
     }
 
-    private static func isJoin(_ login: UplinkLogin) -> Bool {
+    static func isJoin(_ login: UplinkLogin) -> Bool {
         login.username == id?.description
     }
 
@@ -54,16 +54,16 @@ struct JoiningTests {
         return nil
     }
 
-    private func warnings(_ effects: [AgentEffect]) -> [String] {
+    func warnings(_ effects: [AgentEffect]) -> [String] {
         effects.compactMap { if case .log(.warning, let text) = $0 { text } else { nil } }
     }
 
-    private func joining(_ bench: Bench) -> [String: JSONValue]? {
+    func joining(_ bench: Bench) -> [String: JSONValue]? {
         bench.agent.status(at: bench.instant).asObject?["joining"]?.asObject
     }
 
     /// The next try, which must come within a minute.
-    private func next(_ bench: inout Bench) throws -> UplinkLogin {
+    func next(_ bench: inout Bench) throws -> UplinkLogin {
         for _ in 0..<600 {
             if let login = bench.run(for: .milliseconds(100)).logins.first { return login }
         }
@@ -73,7 +73,7 @@ struct JoiningTests {
     /// Goes on to the next try to join. The broker refuses the board's own logins. Returns how
     /// many tries that were.
     @discardableResult
-    private func nextJoin(_ bench: inout Bench) throws -> Int {
+    func nextJoin(_ bench: inout Bench) throws -> Int {
         for tries in 1...100 {
             if Self.isJoin(try next(&bench)) { return tries }
             bench.handle(.uplink(.refused("broker login: not authorised")))
@@ -82,7 +82,7 @@ struct JoiningTests {
     }
 
     /// The board has asked, and the broker has acknowledged that.
-    private func asked(_ bench: inout Bench) {
+    func asked(_ bench: inout Bench) {
         bench.handle(.uplink(.connected))
         bench.handle(.uplink(.asked))
     }

@@ -74,6 +74,10 @@ struct ClaimFileTests {
             #expect(try refusal(fixture).contains("ca"))
         }
         members = try fixture.members()
+        members["ca"] = .string((members["ca"]?.asString ?? "") + (other["ca"]?.asString ?? ""))
+        try fixture.write(members)
+        #expect(try refusal(fixture).contains("more than one"))
+        members = try fixture.members()
         members["ca"] = .string((members["ca"]?.asString ?? "") + "-----BEGIN CERTIFICATE-----")
         try fixture.write(members)
         #expect(try refusal(fixture).contains("no certificate"))

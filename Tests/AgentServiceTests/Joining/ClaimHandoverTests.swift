@@ -48,7 +48,8 @@ struct ClaimHandoverTests {
     }
 
     @Test("leaves a file with an uplink as it is, and one with a fault of its own", arguments: [
-        "[uplink]\nuri = \"mqtts://other.example\"\n", "nonsense = 1\n", "[uplink]\n", "name = \n",
+        "name = \"mine\"\n[uplink]\nuri = \"mqtts://other.example\"\n", "nonsense = 1\n",
+        "[uplink]\n", "name = \n",
     ])
     func kept(text: String) throws {
         let fixture = try ClaimFixture()
@@ -68,7 +69,18 @@ struct ClaimHandoverTests {
         #expect(try #require(error).sentence.contains("not encrypted"))
         #expect(!fixture.has("agent.toml"))
         try fixture.configure()
-        #expect(try !handover(fixture).configure(try claim(members)))
+        #expect(try handover(fixture).configure(try claim(members)))
+        #expect("\(try settings(fixture).uplink.uri)" == "mqtts://broker.example")
+    }
+
+    @Test("adds only the name to a file that has an uplink and no name")
+    func unnamed() throws {
+        let fixture = try ClaimFixture()
+        let text = "[uplink]\nuri = \"mqtts://other.example\"\n"
+        try fixture.folder.write("agent.toml", text)
+        #expect(try handover(fixture).configure(try claim(try fixture.members())))
+        #expect(try fixture.text("agent.toml") == "name = \"barn-1\"\n" + text)
+        #expect(!fixture.has("uplink-ca.pem"))
     }
 
     @Test("moves the file to the state folder, 0600, and the agent takes it from there")
@@ -78,12 +90,18 @@ struct ClaimHandoverTests {
         try fixture.write(try fixture.members(), mode: 0o644)
         let done = try #require(try handover(fixture).perform())
         #expect(done.isConfigured && done.fault == nil && !fixture.has("claim"))
+        #expect(!done.isReplacement && done.passedOver == nil && done.wasOpen)
         let path = fixture.folder.path + "/state/claim"
         #expect(done.place.path == path)
         let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions]
         #expect(mode as? Int == 0o600)
         #expect(try done.place.read()?.id == done.claim.id)
         #expect(try handover(fixture).perform() == nil)
+        let other = try #require(InstallationID("5c0f7a9e-4b7d-4b8c-9e43-0123456789ab"))
+        try fixture.write(try fixture.members(id: other))
+        let second = try #require(try handover(fixture).perform())
+        #expect(second.isReplacement && !second.wasOpen)
+        #expect(try done.place.read()?.id == other)
     }
 
     @Test("ends with 2 where there is no file, 78 for one that cannot be used, and 0 once done")

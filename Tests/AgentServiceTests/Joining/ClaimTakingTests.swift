@@ -1,5 +1,6 @@
 import AgentCore
 import AgentStore
+import Cryptography
 import Foundation
 import Logging
 import Sessions
@@ -29,7 +30,7 @@ struct ClaimTakingTests {
         try fixture.write(try fixture.members(), to: place)
         let records = try start(fixture)
         let join = try #require(records.join)
-        #expect(records.memory.takenClaim == join.id && join.authority == "Home")
+        #expect(records.memory.takenClaims == [join.id] && join.authority == "Home")
         #expect(Base64URL.encode(join.secret.reveal()) == fixture.secret)
         #expect(!fixture.has(place))
         #expect(try start(fixture).join?.id == join.id)
@@ -64,12 +65,9 @@ struct ClaimTakingTests {
     func unusable() throws {
         let fixture = try ClaimFixture()
         try fixture.configure()
-        for (expires, mode) in [(Duration.seconds(-1), 0o600), (.seconds(60), 0o666)] {
-            try fixture.write(try fixture.members(expires: expires), mode: mode)
-            #expect(try start(fixture).join == nil)
-            #expect(fixture.has("claim"))
-            #expect(try fixture.text("claim").contains(fixture.secret))
-        }
+        try fixture.write(try fixture.members(), mode: 0o666)
+        #expect(try start(fixture).join == nil)
+        #expect(try fixture.text("claim").contains(fixture.secret))
         try fixture.folder.write("claim", "----\n", mode: 0o600)
         #expect(try start(fixture).join == nil)
         try fixture.folder.write("claim", "-----", mode: 0o600)
@@ -85,18 +83,26 @@ struct ClaimTakingTests {
         let identity = BoardIdentity(
             installation: claim.id, deviceSecret: SecretBytes([]), deviceKey: [])
         var records = BoardRecords(identity: identity)
-        func decide(_ time: Timestamp) -> ClaimTaking.Decision {
-            ClaimTaking.decision(
-                on: claim, records, at: Instant(wall: time, monotonic: .zero),
-                buildDate: ClaimFixture.now - .seconds(86_400))
-        }
-        #expect(decide(ClaimFixture.now) == .take)
-        #expect(decide(claim.expiresAt) == .expired)
-        // A clock below the program's build or the authority's last time judges nothing.
-        #expect(decide(Timestamp(milliseconds: 0)) == .take)
-        records.memory.floor = claim.expiresAt + .seconds(86_400)
-        #expect(decide(claim.expiresAt) == .take)
-        records.memory.takenClaim = claim.id
-        #expect(decide(ClaimFixture.now) == .alreadyTaken)
+        func decision() -> ClaimTaking.Decision { ClaimTaking.decision(on: claim, records) }
+        #expect(decision() == .take)
+        records.memory.floor = claim.expiresAt - .seconds(1)
+        #expect(decision() == .take)
+        records.memory.floor = claim.expiresAt
+        #expect(decision() == .expired)
+        records.memory.took(claim.id)
+        for _ in 0..<15 { records.memory.took(InstallationID(random: try RandomBytes.make(16))) }
+        #expect(decision() == .alreadyTaken)
+        let kept = try BoardMemory(json: JSONObject(parsing: records.memory.json.bytes))
+        #expect(kept == records.memory)
+        records.memory.took(InstallationID(random: try RandomBytes.make(16)))
+        #expect(decision() == .expired && records.memory.takenClaims.count == 16)
+    }
+
+    @Test("does not ask the board's clock, which may be ahead, whether the claim has ended")
+    func ahead() throws {
+        let fixture = try ClaimFixture()
+        try fixture.configure()
+        try fixture.write(try fixture.members(expires: .seconds(-1)))
+        #expect(try start(fixture).join != nil && !fixture.has("claim"))
     }
 }

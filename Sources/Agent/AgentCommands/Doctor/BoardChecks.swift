@@ -1,4 +1,5 @@
 import AgentCore
+import AgentService
 import ConfigurationFiles
 import Doctor
 import Gate
@@ -129,10 +130,8 @@ enum SessionJudgement {
         guard let status = facts.status else { return BoardCheck.unknown(facts) }
         guard status.text("state") == "available" else {
             if let asking = SessionCommand.asking(status) {
-                return .failed("this board " + asking, next: """
-                    accept it on the authority's page or by `postern claims accept`, after \
-                    comparing the fingerprint
-                    """)
+                return .failed(
+                    "this board " + asking, next: SessionCommand.nextOfAsking(status))
             }
             let sentence = SessionCommand.sentence(status)
             switch status.text("reason") {
@@ -159,13 +158,19 @@ enum SessionJudgement {
 
     static func claimFile(_ facts: BoardFacts) -> Finding {
         guard let path = facts.claimFile else { return .ok("there is none") }
-        let isUsed = facts.status?.text("state") == "available"
-            || facts.status.flatMap(SessionCommand.asking) != nil
-        return isUsed
-            ? .warning("\(path) is still there", next: "remove it: this board does not need it")
-            : .warning("\(path) was not taken", next: """
-                run `sudo postern-agent join`, then restart the agent; its log says what is wrong
+        if facts.status?.text("state") == "available" {
+            return .warning(
+                "\(path) is still there", next: "remove it: this board has a session")
+        }
+        if path == facts.settings.map({ ClaimFile.inState($0.stateDir).path }) {
+            return .warning("\(path) was not taken", next: """
+                restart the agent; if it is still there, its log says why: remove the file, and \
+                prepare another claim
                 """)
+        }
+        return .warning("\(path) was not taken, or not erased", next: """
+            run `sudo postern-agent join`, then restart the agent; its log says what is wrong
+            """)
     }
 
     static func grace(_ facts: BoardFacts) -> Finding {

@@ -16,31 +16,52 @@ struct ClaimHandover {
         let isConfigured: Bool
         /// The place of the file from now on.
         let place: ClaimFile
+        /// Whether the state folder had another claim, which no agent had taken.
+        let isReplacement: Bool
+        /// Whether other users could read the file where it was.
+        let wasOpen: Bool
         /// Why the file could not be erased where it was.
         var fault: FileFailure?
+        /// Why the file at an earlier place was not handed over.
+        var passedOver: AgentFailure?
     }
 
-    /// Nil if there is no file.
+    /// Nil if there is no file. Throws the first fault if no file could be handed over.
     func perform() throws(AgentFailure) -> Done? {
+        var fault: AgentFailure?
         for source in ClaimFile.places(configDir: folder, stateDir: nil) where source.isThere {
-            guard let claim = try source.read() else {
-                try? source.erase()
-                continue
-            }
-            let isConfigured = try configure(claim)
-            let state = try RuleContent(folder: folder, withoutPolicy: true).settings().stateDir
-            let place = ClaimFile.inState(state)
-            try move(claim, to: place, in: state)
-            var done = Done(
-                claim: claim, source: source, isConfigured: isConfigured, place: place)
-            do throws(FileFailure) {
-                try source.erase()
+            do throws(AgentFailure) {
+                guard var done = try handOver(source) else { continue }
+                done.passedOver = fault
+                return done
             } catch {
-                done.fault = error
+                fault = fault ?? error
             }
-            return done
         }
+        if let fault { throw fault }
         return nil
+    }
+
+    private func handOver(_ source: ClaimFile) throws(AgentFailure) -> Done? {
+        guard let claim = try source.read() else {
+            try? source.erase()
+            return nil
+        }
+        let wasOpen = source.isOpenToOthers
+        let isConfigured = try configure(claim)
+        let state = try RuleContent(folder: folder, withoutPolicy: true).settings().stateDir
+        let place = ClaimFile.inState(state)
+        let old = place.isThere ? try? place.read() : nil
+        try move(claim, to: place, in: state)
+        var done = Done(
+            claim: claim, source: source, isConfigured: isConfigured, place: place,
+            isReplacement: old.map { $0.id != claim.id } ?? false, wasOpen: wasOpen)
+        do throws(FileFailure) {
+            try source.erase()
+        } catch {
+            done.fault = error
+        }
+        return done
     }
 
     /// The same at the start of `run`. An agent that is not root takes the file where it is. A
@@ -52,16 +73,26 @@ struct ClaimHandover {
             if ProcessIdentity.effectiveUser == 0 {
                 if let fault = try perform()?.fault { throw AgentFailure(fault) }
             } else {
-                for source in places where source.isThere {
-                    guard let claim = try source.read() else { continue }
-                    _ = try configure(claim)
-                    return
-                }
+                try configureFromFirst(of: places)
             }
         } catch {
             guard !isConfigured else { return }
             throw error
         }
+    }
+
+    private func configureFromFirst(of places: [ClaimFile]) throws(AgentFailure) {
+        var fault: AgentFailure?
+        for source in places where source.isThere {
+            do throws(AgentFailure) {
+                guard let claim = try source.read() else { continue }
+                _ = try configure(claim)
+                return
+            } catch {
+                fault = fault ?? error
+            }
+        }
+        if let fault { throw fault }
     }
 
     /// Whether `agent.toml` can be used without a prepared claim.
@@ -85,8 +116,8 @@ struct ClaimHandover {
         }
     }
 
-    /// Writes `agent.toml`, or adds to it the section `[uplink]` and the name. Leaves a file that
-    /// has this section as it is. Returns whether it wrote.
+    /// Writes `agent.toml`, or adds to it the section `[uplink]` and the name, each if it is
+    /// missing. Returns whether it wrote.
     func configure(_ claim: PreparedClaimFile) throws(AgentFailure) -> Bool {
         let path = RuleContent.agentPath(in: folder)
         let trust = UplinkTrust(
@@ -94,8 +125,12 @@ struct ClaimHandover {
         let file = SetupFile(
             name: claim.name, uplink: claim.broker, insecure: false, claimBase: nil,
             caFile: trust.caFile(in: folder), bus: nil, backsUpConfiguration: false,
-            folder: folder)
+            folder: folder, author: "join")
         guard let text = try text(for: file, at: path) else { return false }
+        if let old = oldText(at: path), Self.isComplete(old, path) {
+            try file.write(text, to: path, trust: UplinkTrust(authority: .system, fault: nil))
+            return true
+        }
         guard claim.broker.scheme == .mqtts || claim.broker.isLoopback else {
             throw AgentFailure(.badConfiguration, """
                 the prepared claim names \(claim.broker), which is not encrypted: to allow that, \
@@ -122,11 +157,19 @@ struct ClaimHandover {
             if case .missing = error { return file.text }
             throw AgentFailure(error)
         }
-        guard let old = String(validating: bytes, as: UTF8.self), !Self.isComplete(old, path)
-        else { return nil }
-        let extended = old + file.uplinkSection + "\n"
+        guard let old = String(validating: bytes, as: UTF8.self) else { return nil }
         // A file that has a name does not take a second one.
+        if Self.isComplete(old, path) {
+            let named = "\(file.nameLine)\n\(old)"
+            return Self.isComplete(named, path) ? named : nil
+        }
+        let extended = old + file.uplinkSection + "\n"
         return ["\(file.nameLine)\n\(extended)", extended].first { Self.isComplete($0, path) }
+    }
+
+    private func oldText(at path: String) -> String? {
+        let bytes = try? PrivateFile.read(path, limit: 1 << 20, strictestMode: RuleContent.mode)
+        return bytes.flatMap { String(validating: $0, as: UTF8.self) }
     }
 
     private static func isComplete(_ text: String, _ path: String) -> Bool {

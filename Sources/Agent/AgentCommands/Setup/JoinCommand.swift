@@ -40,6 +40,10 @@ struct JoinCommand: AgentVerb {
 
     private func report(_ done: ClaimHandover.Done) {
         let lines = [
+            done.passedOver.map { "✗ " + $0.sentence },
+            done.isReplacement ? "! it replaces a claim that no agent has taken" : nil,
+            done.wasOpen
+                ? "! other users could read \(done.source.path): write it with mode 0600" : nil,
             done.isConfigured ? "✓ " + RuleContent.agentPath(in: place.configDir) : nil,
             "✓ \(done.claim.name) will ask to join \(done.claim.authority)",
             done.fault.map { fault in

@@ -17,6 +17,8 @@ struct SetupFile {
     let backsUpConfiguration: Bool
     /// The folder of `agent.toml`.
     let folder: String
+    /// The command that writes the file, for people.
+    var author = "setup"
 
     /// The group that may read the configuration, if it exists: the agent's.
     private static let group = "postern"
@@ -24,7 +26,7 @@ struct SetupFile {
 
     var text: String {
         var sections = [
-            "# Made by `postern-agent setup`. All keys: CONFIGURATION.md in "
+            "# Made by `postern-agent \(author)`. All keys: CONFIGURATION.md in "
                 + "/usr/share/doc/postern-agent.",
             nameLine,
         ]

@@ -93,7 +93,7 @@ extension Agent {
         }
         if fresh || !isOpen {
             do throws(CryptographyFailure) {
-                try makeClaim(at: instant)
+                try makeClaim(keepsFormer: !fresh, at: instant)
             } catch {
                 return Refusal(.quota, "the random number generator failed").json
             }
@@ -101,6 +101,7 @@ extension Agent {
         }
         guard let claim = records.claim else { return .null }
         uplink.claimShown(at: instant.monotonic)
+        joining.wanted(at: instant.monotonic)
         let url = ClaimURL(
             base: settings.claimBase, installation: records.identity.installation,
             deviceKey: records.identity.deviceKey, secret: claim.secret, name: settings.name)
@@ -119,7 +120,8 @@ extension Agent {
             return
         }
         let started = PendingClaim(
-            secret: claim.secret, expiresAt: clock.now(at: instant) + settings.claimLifetime)
+            secret: claim.secret, expiresAt: clock.now(at: instant) + settings.claimLifetime,
+            former: claim.former)
         records.claim = started
         emit(.commit([.claim(started)]))
     }

@@ -20,17 +20,18 @@ extension Agent {
         guard isJoining, let join = records.join else { return .null }
         return .object([
             "authority": .string(join.authority), "expiresAt": .time(join.expiresAt),
+            "state": .string(joining.state.rawValue),
             "fingerprint": fingerprint.map { .string($0.description) } ?? .null,
         ])
     }
 
-    /// Makes a claim secret if there is none, or if it has expired and its login was refused. While
-    /// the board was off, a person may have accepted it with the expired secret.
+    /// Makes a claim secret if there is none, or if it has expired and its login was refused since.
+    /// While the board was off, a person may have accepted it with the expired secret.
     mutating func keepClaimOpen(at instant: Instant) {
-        guard isJoining, records.claim == nil || joining.isClaimRefused, !isClaimOpen(at: instant)
-        else { return }
+        let isRefused = joining.isClaimRefused(ofSecrets: records.claim?.secrets.count ?? 0)
+        guard isJoining, isRefused, !isClaimOpen(at: instant) else { return }
         do throws(CryptographyFailure) {
-            try makeClaim(at: instant)
+            try makeClaim(keepsFormer: true, at: instant)
         } catch {
             emit(.log(.error, "the random number generator failed"))
         }
@@ -41,12 +42,22 @@ extension Agent {
         return clock.isUnset(at: instant) || claim.expiresAt > clock.now(at: instant)
     }
 
-    /// Makes a new claim secret in place of any old one.
-    mutating func makeClaim(at instant: Instant) throws(CryptographyFailure) {
+    /// Whether the prepared claim will hardly serve any more, so that the board tries less often.
+    func isJoinDead(at instant: Instant) -> Bool {
+        guard isJoining, let join = records.join else { return false }
+        return joining.isHopeless(hasEnded: join.expiresAt <= clock.floor, at: instant.monotonic)
+    }
+
+    /// Makes a new claim secret in place of any old one. A board that asks to join may have been
+    /// accepted with the old one a moment ago, so it still counts if `keepsFormer`.
+    mutating func makeClaim(
+        keepsFormer: Bool, at instant: Instant
+    ) throws(CryptographyFailure) {
         let claim = PendingClaim(
             secret: SecretBytes(try cryptography.random(32)),
             expiresAt: clock.now(at: instant) + settings.claimLifetime,
-            awaitsClock: clock.isUnset(at: instant))
+            awaitsClock: clock.isUnset(at: instant),
+            former: isJoining && keepsFormer ? records.claim?.secret : nil)
         records.claim = claim
         joining.claimMade()
         emit(.commit([.claim(claim)]))
@@ -100,18 +111,16 @@ extension Agent {
 
     mutating func joinRefused(_ text: String, at instant: Instant) {
         let answer = text + ": the prepared claim has ended, or is not known to this broker"
-        joining.refused(answer)
+        joining.refused(answer, at: instant.monotonic)
         uplinkLost(answer, at: instant)
     }
 
     /// The board's own login is refused until it is accepted. The last answer to the join request
     /// says more about its state.
     mutating func claimRefused(_ text: String, at instant: Instant) {
-        if let claim = records.claim.flatMap(firstCredential),
-            uplink.credential?.password.matches(claim.password) == true
-        {
-            joining.claimRefused()
-        }
+        let own = records.claim.map { $0.secrets.compactMap(firstCredential) } ?? []
+        let tried = own.firstIndex { uplink.credential?.password.matches($0.password) == true }
+        if let tried, !isClaimOpen(at: instant) { joining.claimRefused(tried) }
         uplinkLost(joining.answer ?? text, isNews: false, at: instant)
     }
 }

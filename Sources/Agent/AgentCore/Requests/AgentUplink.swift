@@ -20,7 +20,9 @@ extension Agent {
             ask(at: instant)
         case .asked where uplink.isToJoin && uplink.phase == .connected:
             asked(at: instant)
-        case .asked:
+        case .unheard where uplink.isToJoin && uplink.phase == .connected:
+            uplinkLost("no authority listens at this broker", at: instant)
+        case .asked, .unheard:
             break
         case .connected:
             uplink.connected()
@@ -100,7 +102,9 @@ extension Agent {
         var wait = uplink.nextPause(share: randomShare(), at: instant.monotonic)
         if !hasLasted { wait = max(wait, pauseAfterFailure(at: instant)) }
         wait += spreadWait(at: instant)
-        if awaitsClaim { wait = min(wait, uplink.longestClaimPause(at: instant.monotonic)) }
+        if awaitsClaim, !isJoinDead(at: instant) {
+            wait = min(wait, uplink.longestClaimPause(at: instant.monotonic))
+        }
         if isNews, uplink.reach != text {
             emit(.log(expected == nil ? .warning : .info,
                       "upstream: \(text)" + (expected.map { " (as expected: \($0))" } ?? "")))
@@ -139,14 +143,15 @@ extension Agent {
 
     /// The logins to try: the provisioned one, the one before it until that has worked, and the
     /// login of an open claim. The authority may have revoked a held session and know only the
-    /// claim's login. Without a session only the claim helps, so its login comes first.
+    /// claim's login. Without a session only the claim helps, so its login comes first. A board
+    /// that asks to join has no other, because a connection by an old one would last.
     private var credentials: [BrokerCredential] {
         let known = [records.trust?.provisionedCredential, records.trust?.firstCredential]
             .compactMap(\.self)
-        guard let claim = records.claim, let first = firstCredential(of: claim) else {
-            return known
-        }
-        return records.session == nil ? [first] + known : known + [first]
+        guard let first = records.claim?.secrets.compactMap(firstCredential), !first.isEmpty
+        else { return known }
+        if isJoining { return first }
+        return records.session == nil ? first + known : known + first
     }
 
     /// Whether the board waits for a claim. The claim may come over another broker than before.
@@ -190,8 +195,8 @@ extension Agent {
     }
 
     /// The board's first login at a broker. The authority derives the same one.
-    func firstCredential(of claim: PendingClaim) -> BrokerCredential? {
-        firstCredential(from: claim.secret, id: records.identity.installation)
+    func firstCredential(of secret: SecretBytes) -> BrokerCredential? {
+        firstCredential(from: secret, id: records.identity.installation)
     }
 
     func firstCredential(from secret: SecretBytes, id: InstallationID) -> BrokerCredential? {

@@ -66,12 +66,23 @@ extension Agent {
                 envelope, from: sender, with: identity.deviceSecret, topic: topic)
         case .psk:
             guard let claim = records.claim else { throw .notAuthentic }
-            let key = try cryptography.derive(
-                .claim, from: claim.secret, board: identity.installation)
-            return try cryptography.open(
-                envelope, claimKey: key, board: identity.installation,
-                with: identity.deviceSecret, topic: topic)
+            if let former = claim.former,
+                let opened = try? open(envelope, under: former, on: topic)
+            {
+                return opened
+            }
+            return try open(envelope, under: claim.secret, on: topic)
         }
+    }
+
+    private func open(
+        _ envelope: SealedEnvelope, under secret: SecretBytes, on topic: String
+    ) throws(CryptographyFailure) -> [UInt8] {
+        let identity = records.identity
+        let key = try cryptography.derive(.claim, from: secret, board: identity.installation)
+        return try cryptography.open(
+            envelope, claimKey: key, board: identity.installation, with: identity.deviceSecret,
+            topic: topic)
     }
 
     private mutating func take(

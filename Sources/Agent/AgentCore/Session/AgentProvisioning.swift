@@ -52,7 +52,7 @@ extension Agent {
             throw refusal("it was refused before")
         }
         if judgesTime, provision.expiresAt <= now { throw refusal("it has expired") }
-        // A joining board's secret is not shown to anybody, and its acceptance may take long.
+        // A board may have been accepted long before it hears of that.
         if judgesTime, let claim = records.claim, mode == .psk, !isJoining, claim.expiresAt <= now {
             throw refusal("the claim has expired")
         }
@@ -225,9 +225,12 @@ extension Agent {
         if provision.broker?.password == nil, old?.password != nil {
             return records.trust?.firstCredential
         }
-        let derived = records.claim.flatMap(firstCredential)
-        if mode == .psk, provision.broker?.password != nil, let derived { return derived }
-        return uplink.credential ?? derived
+        let derived = records.claim.map { $0.secrets.compactMap(firstCredential) } ?? []
+        let used = derived.first { uplink.credential?.password.matches($0.password) == true }
+        if mode == .psk, provision.broker?.password != nil, let own = used ?? derived.first {
+            return own
+        }
+        return uplink.credential ?? derived.first
     }
 
     /// Sends the acceptance at each connect. It has no reply. The reply to any later request ends

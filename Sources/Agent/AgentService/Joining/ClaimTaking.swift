@@ -1,6 +1,7 @@
 import AgentCore
 import AgentStore
 import ConfigurationFiles
+import Cryptography
 import LinuxIO
 import Logging
 import Sessions
@@ -17,30 +18,26 @@ struct ClaimTaking {
     /// What to do with a file that can be read.
     enum Decision: Equatable { case take, alreadyTaken, hasSession, expired }
 
-    /// The board's clock judges only if it is set.
+    /// Only the authority's last time judges the claim's end. The board's clock may be ahead, and
+    /// the broker lets nobody in after the end.
     static func decision(
-        on claim: PreparedClaimFile, _ records: BoardRecords, at instant: Instant,
-        buildDate: Timestamp = Release.date
+        on claim: PreparedClaimFile, _ records: BoardRecords
     ) -> Decision {
-        if records.memory.takenClaim == claim.id { return .alreadyTaken }
+        if records.memory.takenClaims.contains(claim.id) { return .alreadyTaken }
         if records.session != nil { return .hasSession }
-        let clock = BoardClock(buildDate: buildDate, floor: records.memory.floor)
-        let isJudged = !clock.isUnset(at: instant)
-        return isJudged && claim.expiresAt <= clock.now(at: instant) ? .expired : .take
+        return claim.expiresAt <= records.memory.floor ? .expired : .take
     }
 
     /// Takes the first file that can be taken. A file that cannot be is logged, and stays.
-    func perform(
-        _ records: inout BoardRecords, _ store: BoardStore
-    ) throws(StoreError) {
+    func perform(_ records: inout BoardRecords, _ store: BoardStore) {
         for file in files.claimFiles where file.isThere {
-            if try take(file, &records, store) { return }
+            if take(file, &records, store) { return }
         }
     }
 
     private func take(
         _ file: ClaimFile, _ records: inout BoardRecords, _ store: BoardStore
-    ) throws(StoreError) -> Bool {
+    ) -> Bool {
         let read: PreparedClaimFile?
         do throws(AgentFailure) {
             read = try file.read()
@@ -53,8 +50,13 @@ struct ClaimTaking {
             erase(file)
             return false
         }
-        switch Self.decision(on: claim, records, at: .current) {
+        switch Self.decision(on: claim, records) {
         case .alreadyTaken:
+            erase(file)
+            return false
+        case .hasSession where file.isAgents:
+            // Else the board would take it after its session, perhaps months later.
+            log.warning("\(file.path) was erased and not taken: this board has a session")
             erase(file)
             return false
         case .hasSession:
@@ -65,18 +67,42 @@ struct ClaimTaking {
             return false
         case .take: break
         }
+        do throws(StoreError) {
+            try keep(claim, &records, store)
+        } catch {
+            log.error("\(file.path) was not taken, and is left for the next start: \(error)")
+            return false
+        }
+        log.info("took the prepared claim of \(claim.authority) from \(file.path)")
+        compare(claim)
+        erase(file)
+        return true
+    }
+
+    private func keep(
+        _ claim: PreparedClaimFile, _ records: inout BoardRecords, _ store: BoardStore
+    ) throws(StoreError) {
         let join = PendingJoin(claim)
         var memory = records.memory
-        memory.takenClaim = claim.id
+        memory.took(claim.id)
         try store.commit([.join(join), .memory(memory)])
         records.join = join
         records.memory = memory
-        log.info("took the prepared claim of \(claim.authority) from \(file.path)")
-        if claim.broker != files.settings.uplink.uri {
-            log.warning("\(file.path) names the broker \(claim.broker), but agent.toml another")
+    }
+
+    /// Warns if `agent.toml` does not agree with the claim. It is used as it is.
+    private func compare(_ claim: PreparedClaimFile) {
+        let uplink = files.settings.uplink
+        if claim.broker != uplink.uri {
+            log.warning("the claim names the broker \(claim.broker), but agent.toml another")
         }
-        erase(file)
-        return true
+        guard let ca = claim.ca else { return }
+        let bytes = uplink.caFile.flatMap { try? PrivateFile.read(
+            $0, limit: 1 << 20, strictestMode: 0o755, followsLinks: true) }
+        let known = bytes.flatMap { try? Certificate.chain(pem: $0) } ?? []
+        if !known.contains(where: { $0.sha256 == ca.fingerprint.bytes }) {
+            log.warning("the CA of the claim's broker is not in uplink.ca_file of agent.toml")
+        }
     }
 
     private func erase(_ file: ClaimFile) {

@@ -91,7 +91,7 @@ package struct OpenBoard: ~Copyable {
             let saved = store.keys.last?.sequence ?? 0
             store.keep(keys.filter { $0.sequence > saved })
             records.lastSequence = settled.last
-            try ClaimTaking(files: files, log: log).perform(&records, store)
+            ClaimTaking(files: files, log: log).perform(&records, store)
             let (agent, identity) = try makeAgent(
                 records, store.window + settled.undurable, store.keys + store.unsavedKeys)
             return (agent, identity, settled.last)

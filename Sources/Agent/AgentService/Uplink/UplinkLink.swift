@@ -351,7 +351,8 @@ extension UplinkLink {
                 guard reasonCode < 0x80 else {
                     throw .brokerLogin("it may not ask to join", reasonCode: reasonCode)
                 }
-                events.append(.uplink(.asked))
+                // 0x10: no matching subscribers.
+                events.append(.uplink(reasonCode == 0x10 ? .unheard : .asked))
             case .published(let packetID, let reasonCode):
                 outcomes.append((packetID, reasonCode))
             case .refused, .disconnected:

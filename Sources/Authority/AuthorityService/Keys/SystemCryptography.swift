@@ -119,8 +119,9 @@ final class SystemCryptography: AuthorityCryptography {
 
     func fingerprint(ofCertificate pem: String) -> CertificateFingerprint? {
         do throws(CryptographyError) {
-            return try Certificate.chain(pem: Array(pem.utf8)).first
-                .flatMap { CertificateFingerprint(bytes: $0.sha256) }
+            let chain = try Certificate.chain(pem: Array(pem.utf8))
+            guard chain.count == 1, let certificate = chain.first else { return nil }
+            return CertificateFingerprint(bytes: certificate.sha256)
         } catch {
             return nil
         }

@@ -179,7 +179,7 @@ private struct PreparedPlace {
             return
         }
         guard let fingerprint = authority.cryptography.fingerprint(ofCertificate: pem) else {
-            throw .refuse(.validation, "ca is no certificate in PEM form")
+            throw .refuse(.validation, "ca is not one certificate in PEM form")
         }
         ca = PreparedClaimFile.CertificateAuthority(pem: pem, fingerprint: fingerprint)
     }
