@@ -44,8 +44,9 @@ struct AuthorityPage {
         guard address.hasSuffix(Self.path), isEncrypted || address.hasPrefix("http://"),
             !address.utf8.contains(where: { "?@\\".utf8.contains($0) })
         else { return nil }
-        let host = address.split(separator: "/", omittingEmptySubsequences: true).dropFirst().first
-        guard let host, let place = try? BrokerURI("mqtt://\(host)"),
+        // The scheme, nothing, the host, and a path.
+        let parts = address.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count >= 4, let place = try? BrokerURI("mqtt://\(parts[2])"),
             isEncrypted || place.isLoopback
         else { return nil }
         self.address = address
