@@ -69,8 +69,9 @@ struct CommandResultTests {
         let id = try board.deliver()
         try board.answer(id, "\"of-ann\"")
         let first = try #require(board.results.first?.id)
-        try board.run(for: .seconds(25))
-        #expect(board.results.map(\.id) == [first, first])
+        // The first repetition comes 15 to 30 s later.
+        try board.run(for: .seconds(31))
+        #expect(board.results.count >= 2 && Set(board.results.map(\.id)) == [first])
         try board.confirm(Refusal(.rateLimit, "busy"))
         try board.run(for: .seconds(120))
         #expect(board.results.contains { $0.id == first })

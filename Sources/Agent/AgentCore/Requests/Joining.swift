@@ -1,6 +1,6 @@
 /// How far this process has come with its request to join.
 struct Joining: Sendable {
-    /// What became of the last join request.
+    /// What became of the last join request with the present claim secret.
     enum State: String, Sendable { case notSent, asked, refused }
 
     /// The least time between two join requests that the broker has acknowledged.
@@ -71,6 +71,7 @@ struct Joining: Sendable {
     mutating func claimMade() {
         acknowledgedAt = nil
         refusedSecrets = []
+        state = .notSent
         hasTurn = true
     }
 }
