@@ -107,21 +107,30 @@ struct ConfigurationBackupTests {
         #expect(try configurations(bench, effects) == [.none])
     }
 
-    @Test("deletes the copy when there are no rules any more, or it is turned off")
+    @Test("deletes the copy when it is turned off")
     func deleted() throws {
-        for isOff in [false, true] {
-            var (bench, sent) = try settled(Self.rules)
-            _ = try confirm(&bench, try #require(sent.first))
-            bench.settings.backup = isOff ? nil : BoardConfiguration.none
-            try bench.restart()
-            let effects = bench.handle(.started) + bench.connect()
-            let message = try #require(try bench.sent(effects).first {
-                $0.body.name == "saveConfiguration"
-            })
-            #expect(try configurations(bench, effects) == [.none])
-            _ = try confirm(&bench, message)
-            #expect(try configurations(bench, bench.run(for: .seconds(7200))).isEmpty)
-        }
+        var (bench, sent) = try settled(Self.rules)
+        _ = try confirm(&bench, try #require(sent.first))
+        bench.settings.backup = nil
+        try bench.restart()
+        let effects = bench.handle(.started) + bench.connect()
+        let message = try #require(try bench.sent(effects).first {
+            $0.body.name == "saveConfiguration"
+        })
+        #expect(try configurations(bench, effects) == [.none])
+        _ = try confirm(&bench, message)
+        #expect(try configurations(bench, bench.run(for: .seconds(7200))).isEmpty)
+    }
+
+    @Test("leaves the copy when there are no rules any more")
+    func gone() throws {
+        var (bench, sent) = try settled(Self.rules)
+        _ = try confirm(&bench, try #require(sent.first))
+        bench.settings.backup = BoardConfiguration.none
+        try bench.restart()
+        let effects = bench.handle(.started) + bench.connect() + bench.run(for: .seconds(7200))
+        let names = try bench.sent(effects).map(\.body.name)
+        #expect(!names.contains { $0.hasSuffix("Configuration") })
     }
 
     @Test("sends nothing while the policy file is lost")

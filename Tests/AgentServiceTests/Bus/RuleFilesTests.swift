@@ -96,6 +96,43 @@ struct RuleFilesTests {
         #expect(rules.report["waiting"] == .array([]))
     }
 
+    /// A board without own rules, with a restored policy that denies.
+    private func restore() throws {
+        try folder.remove("policy.toml")
+        try folder.write("agent.toml", "state_dir = \"\(folder.path)/state\"\n" + Self.agent)
+        let restored = "\(folder.path)/state/restored"
+        try FileManager.default.createDirectory(
+            atPath: restored, withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700])
+        try folder.write("state/restored/policy.toml", "default = \"deny\"\n", mode: 0o600)
+    }
+
+    @Test("that were restored stay in force when they are gone")
+    func restoredGone() throws {
+        try restore()
+        let rules = try files()
+        #expect(rules.report["default"] == .string("deny"))
+        try folder.remove("state/restored/policy.toml")
+        try folder.write("agent.toml", "state_dir = \"\(folder.path)/state\"\n" + Self.agent + " ")
+        #expect(rules.reload(.change) == nil)
+        #expect(rules.reload(.change) == nil)
+        #expect(text(rules.report["fault"]).contains("restored/policy.toml is gone"))
+        #expect(rules.report["default"] == .string("deny"))
+    }
+
+    @Test("of the folder end restored ones, which do not come back")
+    func superseded() throws {
+        try restore()
+        let rules = try files()
+        try folder.write("policy.toml", "default = \"allow\"\n")
+        #expect(rules.reload(.signal) != nil)
+        #expect(rules.report["default"] == .string("allow"))
+        let path = "\(folder.path)/state/restored/policy.toml"
+        #expect(!FileManager.default.fileExists(atPath: path))
+        try folder.remove("policy.toml")
+        #expect(rules.reload(.change) == nil)
+    }
+
     @Test("that are gone count as meant only for a signal")
     func gone() throws {
         let rules = try files()
