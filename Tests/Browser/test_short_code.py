@@ -59,9 +59,9 @@ def test_a_person_who_asks_no_more(house, phone, page):
     board, screen = start(house, page, "asked no more")
     phone.log_in(path="/claim")
     browser = phone.browser
-    type_code(browser, screen.wait(CODE.pattern))
+    type_code(browser, screen.code())
     browser.click("#pair")
-    screen.wait(r"\[y/N\]")
+    screen.wait("Is that you? [y/N]")
     browser.click("#main .actions button", "Cancel")
     browser.wait("h1", "Pair a board")
     screen.type("n")

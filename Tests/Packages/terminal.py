@@ -4,6 +4,7 @@ import os
 import pty
 import re
 import select
+import signal
 import subprocess
 import time
 
@@ -13,11 +14,12 @@ PIECE = 65_536
 CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
-def typed(command: list[str], answers: dict[str, str], environment: dict[str, str]) -> str:
+def typed(command: list[str], answers: dict[str, str], environment: dict[str, str],
+          leave: str = "") -> str:
     """All that stood on the screen. Each answer is given to each question with its words in it.
 
     It fails when the command does, and when that asks what has no answer here: then nothing more
-    comes until the patience ends.
+    comes until the patience ends. `leave`: at these words the person presses ^C.
     """
     ours, theirs = pty.openpty()
     with os.fdopen(ours, "r+b", buffering=0) as screen:
@@ -26,11 +28,12 @@ def typed(command: list[str], answers: dict[str, str], environment: dict[str, st
             start_new_session=True, preexec_fn=lambda: _take_as_terminal())
         os.close(theirs)
         try:
-            shown = _converse(screen, process, answers)
+            shown = _converse(screen, process, answers, leave)
         finally:
             process.kill()
             process.wait()
-    assert process.returncode == 0, f"{' '.join(command)}: {process.returncode}\n{shown}"
+    ends = (0, 130, -signal.SIGINT) if leave and leave in shown else (0,)
+    assert process.returncode in ends, f"{' '.join(command)}: {process.returncode}\n{shown}"
     return shown
 
 
@@ -39,8 +42,8 @@ def _take_as_terminal() -> None:
     os.close(os.open(os.ttyname(0), os.O_RDWR))
 
 
-def _converse(screen, process, answers: dict[str, str]) -> str:
-    shown, answered = "", 0
+def _converse(screen, process, answers: dict[str, str], leave: str) -> str:
+    shown, answered, has_left = "", 0, False
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         if not select.select([screen], [], [], 0.2)[0]:
@@ -54,6 +57,9 @@ def _converse(screen, process, answers: dict[str, str]) -> str:
             process.wait(PATIENCE)
             return shown
         shown += CONTROL.sub("", piece.decode(errors="replace")).replace("\r\n", "\n")
+        if leave and leave in shown and not has_left:
+            screen.write(b"\x03")
+            has_left = True
         question = shown[answered:].rpartition("\n")[2]
         for words, answer in answers.items():
             if words in question:
