@@ -104,7 +104,7 @@ private func held(_ app: App, _ key: String?, until end: String) async throws(Ap
 }
 
 /// A command of the tests.
-private struct Heating: Codable, Sendable {
+private struct Temperature: Decodable {
     let celsius: Int
 }
 
@@ -112,7 +112,7 @@ private struct TooHot: Error {}
 
 /// Answers commands until the file is there.
 private func serve(_ app: App, until end: String) async {
-    await app.onCommand { (command: Heating) in
+    await app.onCommand { (command: Temperature) in
         say("command", command.celsius)
         if command.celsius > 30 { throw TooHot() }
         return ["done": command.celsius]

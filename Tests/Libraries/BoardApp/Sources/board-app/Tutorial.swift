@@ -38,3 +38,15 @@ func follow(_ app: App) async {
         if session.isFinal { return }
     }
 }
+
+struct Heating: Decodable {
+    let celsius: Double
+}
+
+/// Answers each command from now on.
+func heat(_ app: App) async {
+    await app.onCommand { (heating: Heating) in
+        print("heating to", heating.celsius)
+        return ["done": true]
+    }
+}
