@@ -163,3 +163,15 @@ def test_without_a_terminal_or_an_authority_there_is_the_url_alone(house):
     assert "no short code: curl: (7)" in shown
     screen = Screen(board, "http://authority.example/claim")
     assert "must be an https:// address" in screen.end()
+
+
+def test_a_yes_for_a_claim_that_the_board_has_no_more_sends_nothing(house):
+    board = add(house, "paired anew")
+    screen = Screen(board, base(house))
+    code = screen.code()
+    must(house.admin, "claim", code)
+    screen.wait("Is that you? [y/N]")
+    board.pair("--new")
+    screen.type("y")
+    assert "has another claim by now" in screen.end()
+    assert must(house.admin, "progress", code)["state"] == "refused"

@@ -136,7 +136,7 @@ struct ClaimCodeTests {
         #expect(try await house.audit("claim.code-wrong").count == 3)
     }
 
-    @Test("give nothing to a person whom the board refuses")
+    @Test("give nothing to a person after the board said no")
     func refused() async throws {
         let house = try await House()
         let eve = try await house.addUser("eve")
@@ -169,6 +169,7 @@ struct ClaimCodeTests {
         #expect(try await refusalName {
             try await house.authority.confirmClaimCode(opened.secret, board.secret)
         } == .authorizationPending)
+        #expect(try await house.authority.claimCodeState(opened.secret) == .waiting)
         #expect(try await refusalName {
             try await house.authority.confirmClaimCode(
                 DeviceCode(random: [UInt8](repeating: 1, count: 32)), board.secret)
@@ -240,7 +241,7 @@ struct ClaimCodeTests {
         await expectRefusal(.forbidden) { try await house.show(opened.code, by: .master) }
     }
 
-    @Test("take no other user's board, whoever shows one, and no board with another key")
+    @Test("take no board of another user, and no board with another key")
     func owned() async throws {
         let house = try await House()
         let bob = try await house.addUser("bob")

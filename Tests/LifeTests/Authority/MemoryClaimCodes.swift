@@ -13,16 +13,8 @@ extension MemoryTransaction {
     func claimCodeEnd(
         in scope: RequestScope, skipping skipped: Int, after now: Timestamp
     ) -> Timestamp? {
-        let ends = tables.claimCodes.filter { code in
-            let origin = CountedOrigin(code.origin)
-            guard code.endsAt > now else { return false }
-            return switch scope {
-            case .address(let address): origin.description == address
-            case .network(let network): RequestScope.network(of: origin) == network
-            case .all: true
-            }
-        }.map(\.endsAt).sorted(by: >)
-        return ends.dropFirst(skipped).first
+        scope.end(
+            of: tables.claimCodes.map { ($0.origin, $0.endsAt) }, skipping: skipped, after: now)
     }
 
     func insert(_ code: ClaimCodeRecord) -> Bool {

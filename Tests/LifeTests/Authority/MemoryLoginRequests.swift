@@ -13,16 +13,8 @@ extension MemoryTransaction {
     func loginRequestEnd(
         in scope: RequestScope, skipping skipped: Int, after now: Timestamp
     ) -> Timestamp? {
-        let ends = tables.loginRequests.filter { request in
-            let origin = CountedOrigin(request.origin)
-            guard request.endsAt > now else { return false }
-            return switch scope {
-            case .address(let address): origin.description == address
-            case .network(let network): RequestScope.network(of: origin) == network
-            case .all: true
-            }
-        }.map(\.endsAt).sorted(by: >)
-        return ends.dropFirst(skipped).first
+        scope.end(
+            of: tables.loginRequests.map { ($0.origin, $0.endsAt) }, skipping: skipped, after: now)
     }
 
     func insert(_ request: LoginRequestRecord) -> Bool {
@@ -54,5 +46,24 @@ extension MemoryTransaction {
         let count = tables.loginRequests.count
         tables.loginRequests.removeAll { $0.endsAt < time }
         return count - tables.loginRequests.count
+    }
+}
+
+extension RequestScope {
+    /// The end of the newest request but `skipped`. As the store's `requestEnd`.
+    func end(
+        of requests: [(origin: String, endsAt: Timestamp)], skipping skipped: Int,
+        after now: Timestamp
+    ) -> Timestamp? {
+        let ends = requests.filter { request in
+            let origin = CountedOrigin(request.origin)
+            guard request.endsAt > now else { return false }
+            return switch self {
+            case .address(let address): origin.description == address
+            case .network(let network): Self.network(of: origin) == network
+            case .all: true
+            }
+        }.map(\.endsAt).sorted(by: >)
+        return ends.dropFirst(skipped).first
     }
 }

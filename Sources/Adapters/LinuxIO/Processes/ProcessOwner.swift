@@ -25,7 +25,7 @@ package enum ProcessOwner {
         guard setuid(status.st_uid) == 0 else { throw .last("setuid") }
     }
 
-    /// The user and the group to whom a folder belongs. Nil if it is missing.
+    /// The user and the group that own a folder. Nil if it is missing.
     package static func owner(of folder: String) -> (user: UInt32, group: UInt32)? {
         var status = stat()
         guard unsafe lstat(folder, &status) == 0 else { return nil }

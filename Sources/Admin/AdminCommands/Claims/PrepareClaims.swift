@@ -12,7 +12,7 @@ extension ClaimsCommand {
                 Put one file on each card, as postern-claim on its boot partition or as \
                 /etc/postern/claim. At its first start the board takes the file, erases it, and \
                 asks to join. `postern claims accept` then gives it its session. Each file is for \
-                one board and holds a secret: whoever has it can ask to join in that board's place.
+                one board and holds a secret: a person who has it can ask in that board's place.
                 """)
 
         @OptionGroup var place: Place
@@ -43,7 +43,7 @@ extension ClaimsCommand {
         var label: [String] = []
         @Flag(help: ArgumentHelp(
             "Give the first board that comes with a file its session, without a person.",
-            discussion: "Whoever gets hold of a file first can then send data as your board."))
+            discussion: "The first board with the file gets the session, also a thief's board."))
         var autoAccept = false
         @Option(help: ArgumentHelp(
             "The broker's address for the boards, if it is another than the authority tells.",

@@ -68,7 +68,7 @@ struct AuthorityPage {
         } catch {
             throw .noAnswer("\(error)")
         }
-        return try Self.read(output)
+        return try Self.read(output, hasCAFile: caFile != nil)
     }
 
     /// `-q` comes first: then curl reads no configuration file.
@@ -82,7 +82,9 @@ struct AuthorityPage {
     }
 
     /// The answer, then the status on a line of its own. Without an answer, `curl` says why.
-    static func read(_ output: [UInt8]) throws(Failure) -> JSONObject {
+    static func read(
+        _ output: [UInt8], hasCAFile: Bool = false
+    ) throws(Failure) -> JSONObject {
         guard let end = output.lastIndex(of: UInt8(ascii: "\n")),
             let status = Int(String(decoding: output[(end + 1)...], as: UTF8.self))
         else { throw .noAnswer("curl gave no answer") }
@@ -92,6 +94,7 @@ struct AuthorityPage {
             // Source: curl(1), exit codes: 60 is a certificate that cannot be verified.
             let help = !line.hasPrefix("curl: (60)") ? ""
                 : line.contains("not yet valid") ? "; set this board's clock"
+                : hasCAFile ? "; ca_file under [claim] in agent.toml is not its CA"
                 : "; name its CA by ca_file under [claim] in agent.toml"
             throw .noAnswer((line.isEmpty ? "curl got no answer" : line) + help)
         }

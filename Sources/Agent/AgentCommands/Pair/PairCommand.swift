@@ -26,6 +26,7 @@ struct PairCommand: AgentVerb {
 
     func perform() throws(AgentFailure) -> ExitStatus {
         let (files, isRunning, answer) = try ask()
+        let watch = ClaimWatch(files)
         if let refusal = try? Refusal(json: answer) {
             throw AgentFailure(.usage, refusal.text)
         }
@@ -56,13 +57,13 @@ struct PairCommand: AgentVerb {
                 "a phone camera cannot open this: paste it at the authority's /claim, or set base "
                     + "under [claim] in agent.toml to that address", to: .error)
         } else if Terminal.isTerminal(.input), Terminal.isTerminal(.output) {
-            showShortCode(for: url, files)
+            showShortCode(for: url, files, watch)
         }
         return .ok
     }
 
     /// Waits until a person has claimed the board, or the code is over.
-    private func showShortCode(for text: String, _ files: BoardFiles) {
+    private func showShortCode(for text: String, _ files: BoardFiles, _ watch: ClaimWatch) {
         guard let url = try? ClaimURL(text) else { return }
         let settings = files.settings.claim
         guard let page = AuthorityPage(base: settings.base, caFile: settings.caFile) else {
@@ -72,7 +73,7 @@ struct PairCommand: AgentVerb {
         }
         do throws(AuthorityPage.Failure) {
             let code = try ShortCode(of: url, at: page)
-            code.serve(watching: ClaimWatch(files))
+            code.serve(watching: watch)
         } catch {
             ProcessEnd.say("no short code: \(error.sentence)", to: .error)
         }

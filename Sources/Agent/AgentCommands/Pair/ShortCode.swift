@@ -1,6 +1,5 @@
 import AgentCore
 import AgentService
-import Cryptography
 import LinuxIO
 import Sessions
 import Wire
@@ -40,11 +39,6 @@ struct ShortCode {
     /// over.
     func serve(watching board: ClaimWatch) {
         ProcessEnd.say("or type \(code) at \(page.address)", to: .output)
-        if let digest = try? SHA256.digest(url.deviceKey),
-            let fingerprint = BoardFingerprint(digest: digest)
-        {
-            ProcessEnd.say("the page then shows the fingerprint \(fingerprint)", to: .output)
-        }
         ProcessEnd.say("waiting for a person who claims this board; ^C ends it", to: .error)
         do throws(AuthorityPage.Failure) {
             var person: Person?
@@ -119,6 +113,11 @@ struct ShortCode {
                 "refused: nobody got this board; run `postern-agent pair` for a new code",
                 to: .error)
         }
+        // Another `pair --new`, or the end of the secret's time, makes another one.
+        guard board.stillShows(url) else {
+            try answer(["refuse": .bool(true)])
+            throw .noAnswer("the board has another claim by now; run `postern-agent pair` again")
+        }
         try answer(["claimSecret": .string(Base64URL.encode(url.secret.reveal()))])
         ProcessEnd.say("✓ confirmed", to: .error)
         awaitClaim(board)
@@ -152,24 +151,30 @@ struct ShortCode {
 
 /// Sees when a person claims this board, in whatever way.
 struct ClaimWatch {
-    private let path: String
-    /// The session that the board had before.
-    private let earlier: ObjectID?
+    private let files: BoardFiles
+    /// The answer before the code was shown. Nil: no agent runs, so no change can be seen.
+    private let before: JSONObject?
 
     init(_ files: BoardFiles) {
-        path = files.controlPath
-        earlier = Self.session(path)?.id
+        self.files = files
+        before = try? BoardFiles.askRunning(files.controlPath, .session)
     }
 
-    /// The user of a session that came since; nil if none did, or no agent runs.
+    /// The user of a session that came since; nil if none did, or no agent ran before.
     var claimant: String? {
-        guard let found = Self.session(path), found.id != earlier else { return nil }
+        guard let before, let now = try? BoardFiles.askRunning(files.controlPath, .session),
+            let found = Self.session(now), found.id != Self.session(before)?.id
+        else { return nil }
         return found.username
     }
 
-    private static func session(_ path: String) -> (id: ObjectID, username: String)? {
-        guard let answer = try? BoardFiles.askRunning(path, .session),
-            answer.text("state") == "available", let session = try? answer.session("session"),
+    /// Whether the board would still show this claim URL.
+    func stillShows(_ url: ClaimURL) -> Bool {
+        (try? files.ask(.pair))?.1.text("url") == url.reveal()
+    }
+
+    private static func session(_ answer: JSONObject) -> (id: ObjectID, username: String)? {
+        guard answer.text("state") == "available", let session = try? answer.session("session"),
             let user = try? answer.user("user")
         else { return nil }
         return (session.objectID, user.username)

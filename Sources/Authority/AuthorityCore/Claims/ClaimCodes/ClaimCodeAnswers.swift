@@ -7,7 +7,7 @@ extension Authority {
         _ typed: TypedCode, by caller: Caller
     ) async throws(AuthorityError) -> ClaimCodeView {
         let found = try await act(.readClaimCode, by: caller) { act throws(AuthorityError) in
-            guard let record = try find(typed, act), record.isOpen else {
+            guard let record = try find(typed, act), record.isOpen(at: act.now) else {
                 return ClaimCodeView?.none
             }
             return try view(of: record, typed.code)
@@ -25,7 +25,7 @@ extension Authority {
             let scope = try terms.scope.map { scope throws(AuthorityError) in
                 try accepted(scope, by: act.user)
             }
-            guard var record = try find(typed, act), record.isOpen else {
+            guard var record = try find(typed, act), record.isOpen(at: act.now) else {
                 return ClaimCodeView?.none
             }
             try clearTheWay(to: record.installation, record.deviceKey, act)
@@ -92,9 +92,6 @@ extension Authority {
 }
 
 extension ClaimCodeRecord {
-    /// Whether a person may still choose.
-    fileprivate var isOpen: Bool { state == .waiting || state == .named }
-
     fileprivate func isOf(_ person: UserID) -> Bool {
         user == person || user == nil && state == .waiting
     }

@@ -43,6 +43,11 @@ package struct ClaimCodeRecord: Equatable, Sendable {
         self.endsAt = endsAt
     }
 
+    /// Whether a person may still choose, and the board refuse.
+    func isOpen(at now: Timestamp) -> Bool {
+        endsAt > now && (state == .waiting || state == .named)
+    }
+
     /// How long a code lives, whatever happens to it.
     static let life = Duration.seconds(600)
     /// How long a board waits before it asks again.

@@ -70,6 +70,8 @@ extension Authority {
     package func confirmClaimCode(
         _ code: DeviceCode, _ secret: SecretBytes
     ) async throws(AuthorityError) -> Claim {
+        // Anybody may ask, so a guess writes nothing.
+        guard try await claimCodeState(code) != .waiting else { throw .claimCodeNotNamed }
         let claim: ClaimRecord
         do throws(AuthorityError) {
             claim = try await claimNamed(try hash(of: code), secret)
@@ -118,9 +120,14 @@ extension Authority {
     package func refuseClaimCode(_ code: DeviceCode) async throws(AuthorityError) {
         let hash = try hash(of: code)
         let now = clock()
+        let isOpen = try await store.glance { transaction throws(AuthorityError) in
+            try transaction.claimCode(deviceHash: hash)?.isOpen(at: now) == true
+        }
+        // Anybody may ask, so a guess writes nothing.
+        guard isOpen else { return }
         try await store.transact { transaction throws(AuthorityError) in
-            guard var record = try transaction.claimCode(deviceHash: hash), record.endsAt > now,
-                record.state == .waiting || record.state == .named
+            guard var record = try transaction.claimCode(deviceHash: hash),
+                record.isOpen(at: now)
             else { return }
             record.state = .refused
             try transaction.update(record)

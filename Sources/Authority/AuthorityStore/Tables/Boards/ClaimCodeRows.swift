@@ -21,18 +21,9 @@ extension StoreTransaction {
     func claimCodeEnd(
         in scope: RequestScope, skipping skipped: Int, after now: Timestamp
     ) throws(AuthorityError) -> Timestamp? {
-        let (condition, key): (String, [(any SQLBindable)?]) = switch scope {
-        case .address(let address): ("address = ?4 AND ", [address])
-        case .network(let network): ("network = ?4 AND ", [network])
-        case .all: ("", [])
-        }
-        let found = try row(
-            """
-            SELECT ends_at FROM claim_codes WHERE \(condition)ends_at BETWEEN ?1 AND ?2
-            ORDER BY ends_at DESC LIMIT 1 OFFSET ?3
-            """,
-            [now.milliseconds + 1, (now + Self.countedAhead).milliseconds, Int64(skipped)] + key)
-        return try found.map { row throws(AuthorityError) in try row.time("ends_at") }
+        try requestEnd(
+            "claim_codes", in: scope, skipping: skipped, after: now,
+            atMost: now + Self.countedAhead)
     }
 
     func insert(_ code: ClaimCodeRecord) throws(AuthorityError) -> Bool {

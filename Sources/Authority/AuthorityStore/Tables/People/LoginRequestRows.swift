@@ -20,23 +20,27 @@ extension StoreTransaction {
     func loginRequestEnd(
         in scope: RequestScope, skipping skipped: Int, after now: Timestamp
     ) throws(AuthorityError) -> Timestamp? {
-        let order = """
-            ends_at BETWEEN ?1 AND ?2 ORDER BY ends_at DESC LIMIT 1 OFFSET ?3
-            """
-        let values: [(any SQLBindable)?] = [
-            now.milliseconds + 1, (now + Self.countedAhead).milliseconds, Int64(skipped),
-        ]
-        let found = switch scope {
-        case .address(let address):
-            try row(
-                "SELECT ends_at FROM login_requests WHERE address = ?4 AND \(order)",
-                values + [address])
-        case .network(let network):
-            try row(
-                "SELECT ends_at FROM login_requests WHERE network = ?4 AND \(order)",
-                values + [network])
-        case .all: try row("SELECT ends_at FROM login_requests WHERE \(order)", values)
+        try requestEnd(
+            "login_requests", in: scope, skipping: skipped, after: now,
+            atMost: now + Self.countedAhead)
+    }
+
+    /// The end of the newest row but `skipped` of a table of requests that anybody may make.
+    func requestEnd(
+        _ table: String, in scope: RequestScope, skipping skipped: Int, after now: Timestamp,
+        atMost latest: Timestamp
+    ) throws(AuthorityError) -> Timestamp? {
+        let (condition, key): (String, [(any SQLBindable)?]) = switch scope {
+        case .address(let address): ("address = ?4 AND ", [address])
+        case .network(let network): ("network = ?4 AND ", [network])
+        case .all: ("", [])
         }
+        let found = try row(
+            """
+            SELECT ends_at FROM \(table) WHERE \(condition)ends_at BETWEEN ?1 AND ?2
+            ORDER BY ends_at DESC LIMIT 1 OFFSET ?3
+            """,
+            [now.milliseconds + 1, latest.milliseconds, Int64(skipped)] + key)
         return try found.map { row throws(AuthorityError) in try row.time("ends_at") }
     }
 
