@@ -238,7 +238,7 @@ def test_zoomed_view_stays_while_data_comes(shows, board):
     before = span(browser)
     board.write(b'{"celsius":77}')
     browser.wait(f"{PLOT} .value", "77 °C")
-    assert span(browser) == before and "77" not in browser.text(f"{PLOT} .sums")
+    assert span(browser) == before and "greatest 77" not in browser.text(f"{PLOT} .sums")
     browser.click("#to-now")
     browser.wait(f"{PLOT} .sums", "greatest 77 °C")
     assert span(browser) == "The last hour"
