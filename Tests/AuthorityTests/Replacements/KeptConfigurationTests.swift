@@ -60,6 +60,24 @@ struct KeptConfigurationTests {
         await #expect(throws: AuthorityError.self) { try await kept(of: old, by: bob) }
     }
 
+    @Test("is not replaced by one that was sent before, also after a deletion")
+    func heldBack() async throws {
+        let (house, bob, old, _) = try await house()
+        let early = house.clock.now
+        house.clock.advance(.seconds(120))
+        _ = try await old.save(Self.others)
+        let held = try await old.ask(.saveConfiguration(old.token, Self.rules), at: early)
+        #expect(held.errorCode == 142)
+        #expect(try await kept(of: old, by: bob) == Self.others)
+        house.clock.advance(.seconds(60))
+        _ = try await old.save(.none)
+        let again = try await old.ask(.saveConfiguration(old.token, Self.rules), at: early)
+        #expect(again.errorCode == 142)
+        #expect(try await old.configuration() == nil)
+        house.clock.advance(.seconds(1))
+        #expect(try await old.save(Self.rules).errorCode == nil)
+    }
+
     @Test("is deleted when the board is released or has another owner")
     func forgotten() async throws {
         let (house, bob, old, _) = try await house()

@@ -3,8 +3,10 @@ package import Wire
 
 /// The newest rules that a board has sent, for itself or for the board that took its place.
 package struct KeptConfiguration: Equatable, Sendable {
+    /// Empty: the board has deleted its rules. The time stays, so that none that it sent before
+    /// come back.
     package let configuration: BoardConfiguration
-    /// When the board sent it.
+    /// When the board sent it: `iat` of its message.
     package let savedAt: Timestamp
 
     package init(configuration: BoardConfiguration, savedAt: Timestamp) {
@@ -36,7 +38,9 @@ extension Authority {
     ) async throws(AuthorityError) -> KeptConfiguration {
         try await look(.configuration, by: caller) { act throws(AuthorityError) in
             _ = try act.board(board, to: .own)
-            guard let kept = try act.transaction.configuration(of: board) else {
+            guard let kept = try act.transaction.configuration(of: board),
+                !kept.configuration.isEmpty
+            else {
                 throw .refuse(.notFound, "the board has sent no configuration")
             }
             return kept
@@ -50,23 +54,34 @@ extension Authority {
     ) throws(AuthorityError) -> Bool {
         guard let kept = try transaction.configuration(of: old) else { return false }
         try transaction.keep(nil, of: old)
-        guard try transaction.configuration(of: new) == nil else { return false }
-        try transaction.keep(kept, of: new)
+        let own = try transaction.configuration(of: new)
+        guard !kept.configuration.isEmpty, own?.configuration.isEmpty != false else {
+            return false
+        }
+        // No earlier message of the new board may replace them.
+        try transaction.keep(
+            KeptConfiguration(
+                configuration: kept.configuration,
+                savedAt: max(kept.savedAt, own?.savedAt ?? kept.savedAt)),
+            of: new)
         return true
     }
 }
 
 // The requests of a board about its configuration.
 extension BoardRequest {
-    /// Two absent texts delete what was kept.
+    /// Two absent texts delete what was kept. A broker can hold a message back, so one that was
+    /// made before the kept one is refused (142). If the board's clock went back, the board sends
+    /// its rules again later.
     func save(_ configuration: BoardConfiguration) throws(AuthorityError) -> BoardAnswer {
-        let old = try transaction.configuration(of: sender.board)?.configuration
-        if configuration != old ?? .none {
-            try transaction.keep(
-                configuration.isEmpty
-                    ? nil : KeptConfiguration(configuration: configuration, savedAt: now),
-                of: sender.board)
+        let kept = try transaction.configuration(of: sender.board)
+        if let kept, message.issuedAt < kept.savedAt {
+            return try reply(.error(Refusal(
+                .validation, "newer rules of this board are kept; send yours again later")))
         }
+        try transaction.keep(
+            KeptConfiguration(configuration: configuration, savedAt: message.issuedAt),
+            of: sender.board)
         return try reply(.result(Reply.Result()))
     }
 
@@ -74,7 +89,8 @@ extension BoardRequest {
     /// harm.
     func keptConfiguration() throws(AuthorityError) -> BoardAnswer {
         var result = Reply.Result()
-        result.configuration = try transaction.configuration(of: sender.board)?.configuration
+        let kept = try transaction.configuration(of: sender.board)?.configuration
+        result.configuration = kept.flatMap { $0.isEmpty ? nil : $0 }
         let reply = Reply(re: message.id, now: authority.clock(), outcome: .result(result))
         return .reply(try authority.sealed(reply, to: sender))
     }
