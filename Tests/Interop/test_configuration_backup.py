@@ -2,6 +2,7 @@
 
 import json
 import stat
+import tarfile
 
 import pytest
 
@@ -97,7 +98,7 @@ def test_a_change_is_sent_and_nothing_by_default(house, old):  # noqa: F811
     assert kept(house, quiet) is None
 
 
-def test_the_new_board_has_the_rules(house, old):  # noqa: F811
+def test_the_new_board_has_the_rules(house, old, tmp_path):  # noqa: F811
     new = house.live("fresh", settings=BACKUP)
     assert house.data(new) == []
     app = new.app("x")
@@ -115,6 +116,11 @@ def test_the_new_board_has_the_rules(house, old):  # noqa: F811
     doctor = json.loads(new.command("doctor", "--json", ok=(0, 1, 3)))
     check, = [c for c in doctor["checks"] if c["id"] == "policy-in-force"]
     assert check["result"] == "ok" and "restored" in check["found"], check
+    archive = tmp_path / "diag.tar"
+    new.command("diag", "collect", "--output", str(archive), ok=(0, 3))
+    with tarfile.open(archive) as tar:
+        names = {f"configuration/restored/{name}" for name in restored(new)}
+        assert names <= set(tar.getnames())
     # They are in force after a restart, and its own files win over them.
     new.agent.stop()
     new.start()

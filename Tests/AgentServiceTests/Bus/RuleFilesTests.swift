@@ -6,6 +6,7 @@ import LinuxIO
 import Logging
 import Sessions
 import Testing
+import Wire
 
 @testable import AgentService
 
@@ -105,6 +106,22 @@ struct RuleFilesTests {
             atPath: restored, withIntermediateDirectories: true,
             attributes: [.posixPermissions: 0o700])
         try folder.write("state/restored/policy.toml", "default = \"deny\"\n", mode: 0o600)
+    }
+
+    @Test("that were restored are named by their own file")
+    func restoredNames() throws {
+        let content = "state_dir = \"\(folder.path)/state\"\n" + Self.agent
+        try folder.write("agent.toml", content)
+        let settings = try BoardFiles(folder: folder.path).settings
+        let route = Self.route.replacing("\"Reading\"", with: "\"{1}\"")
+        let restored = try RestoredRules(
+            BoardConfiguration(policy: nil, routes: "\n" + route), for: settings)
+        guard case .refused(_, let rejection)? = RouteTable(restored.routes).entry(of: "z/1st")
+        else {
+            Issue.record("not refused")
+            return
+        }
+        #expect("\(rejection.rule)" == "restored/routes.toml:2")
     }
 
     @Test("that were restored stay in force when they are gone")

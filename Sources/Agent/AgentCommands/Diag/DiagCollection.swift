@@ -63,6 +63,7 @@ struct DiagCollection {
 
     // The answers of the agent, or of its state folder.
     private mutating func collectWords(_ facts: BoardFacts) {
+        collectRestored(facts.settings)
         let report = DoctorReport(BoardCheck.all, facts)
         add("doctor.json", report.json)
         add("doctor.txt", Array(report.lines.joined(separator: "\n").utf8))
@@ -82,6 +83,22 @@ struct DiagCollection {
         let versions = facts.versions + [("libmosquitto", facts.mosquittoVersion)]
         add("versions.json", .object(
             Dictionary(versions.map { ($0.0, .string($0.1)) }) { first, _ in first }))
+    }
+
+    /// The rules of a replaced board. The state folder belongs to the agent's user, so this comes
+    /// after root was given up: a link there must not lead root to another file.
+    private mutating func collectRestored(_ settings: BoardSettings?) {
+        guard let folder = settings?.stateDir else { return }
+        for path in [RestoredRules.policyPath(in: folder), RestoredRules.routesPath(in: folder)]
+        where PrivateFile.isThere(path) {
+            let name = "configuration/restored/" + (path.split(separator: "/").last ?? "")
+            do throws(FileFailure) {
+                let bytes = try PrivateFile.read(path, limit: Self.fileLimit)
+                add(name, bytes, isSettings: true)
+            } catch {
+                miss(name, "\(error)")
+            }
+        }
     }
 
     private mutating func collectConfiguration() {

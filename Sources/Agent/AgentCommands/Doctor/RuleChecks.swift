@@ -50,13 +50,15 @@ extension BoardCheck {
                 return .skipped("agent.toml cannot be read")
             }
             let count = settings.routes.count
+            let file = settings.routes.first?.isRestored == true
+                ? "restored/routes.toml" : "agent.toml"
             if let rules = facts.rulesInForce, rules.members["routes"] != .integer(Int64(count)) {
                 return .failed(
-                    "agent.toml has \(count) routes, the agent reads \(rules.shown("routes"))",
+                    "\(file) has \(count) routes, the agent reads \(rules.shown("routes"))",
                     next: "wait a moment, then send the agent SIGHUP")
             }
             return .ok(
-                count == 0 ? "agent.toml has no routes" : "the routes of agent.toml: \(count)")
+                count == 0 ? "agent.toml has no routes" : "the routes of \(file): \(count)")
         },
         BoardCheck(
             id: "configuration-backup", group: .rules,

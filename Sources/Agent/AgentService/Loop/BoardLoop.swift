@@ -231,6 +231,8 @@ struct BoardLoop: ~Copyable {
         case .abandonUplink:
             outbox.settle(&uplink, at: SystemClock.monotonic)
             uplink.abandon()
+            // Another user has claimed the board. The rules are the former user's.
+            toRestore = nil
         case .subscribeInbox(let topic):
             attempt { uplink throws(MQTTError) in try uplink.subscribe(topic) }
         case .askToJoin(let topic, let payload):

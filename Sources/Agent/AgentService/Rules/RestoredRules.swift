@@ -46,9 +46,11 @@ package struct RestoredRules: Equatable {
         }
         let path = Self.routesPath(in: settings.stateDir)
         do throws(SettingsError) {
-            routes = try rules.routes.map { text throws(SettingsError) in
+            var read = try rules.routes.map { text throws(SettingsError) in
                 try RouteFile.parse(text, file: path, under: settings.topicRoot)
             } ?? []
+            for index in read.indices { read[index].isRestored = true }
+            routes = read
         } catch {
             throw AgentFailure(.badConfiguration, "\(error)")
         }

@@ -98,7 +98,7 @@ package struct RateLimiter: Sendable {
             case .policy:
                 guard let rule = moved[key.rule], let rate = rule.rate else { continue }
                 carried[Key(rule: rule.id, app: key.app)] = min(full, now + rate.depth)
-            case .builtin, .scope, .scopeTopics, .route: carried[key] = full
+            case .builtin, .scope, .scopeTopics, .route, .restoredRoute: carried[key] = full
             }
         }
         fullAt = carried

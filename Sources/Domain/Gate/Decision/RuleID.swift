@@ -13,6 +13,8 @@ package struct RuleID: Hashable, Sendable, CustomStringConvertible {
         case scopeTopics
         /// The route of `agent.toml` whose header is on this line.
         case route(line: Int)
+        /// The same of the routes that came from a replaced board.
+        case restoredRoute(line: Int)
     }
 
     package let layer: Layer
@@ -22,6 +24,9 @@ package struct RuleID: Hashable, Sendable, CustomStringConvertible {
     package static func policy(line: Int) -> Self { Self(layer: .policy(line: line)) }
     package static func policyApp(_ app: AppName) -> Self { Self(layer: .policyApp(app)) }
     package static func route(line: Int) -> Self { Self(layer: .route(line: line)) }
+    package static func restoredRoute(line: Int) -> Self {
+        Self(layer: .restoredRoute(line: line))
+    }
     package static let scopeTopics = Self(layer: .scopeTopics)
     package static let scopeDefault = scope(0)
     package static let policyDefault = policy(line: 0)
@@ -36,6 +41,7 @@ package struct RuleID: Hashable, Sendable, CustomStringConvertible {
         case .policyApp(let app): "policy.toml:app.\(app)"
         case .scopeTopics: "scope:topics"
         case .route(let line): "agent.toml:\(line)"
+        case .restoredRoute(let line): "restored/routes.toml:\(line)"
         }
     }
 }

@@ -2,8 +2,10 @@ import Sessions
 
 /// Maps another program's topic to writes of one app.
 package struct Route: Hashable, Sendable {
-    /// The route's line in `agent.toml`.
+    /// The route's line in `agent.toml`, or in the file of restored routes.
     package let line: Int
+    /// Whether the route came from a replaced board.
+    package var isRestored = false
     package let from: TopicFilter
     /// Always a fixed name: the sender of a foreign topic must not choose the name of an app.
     package let app: AppName
@@ -70,8 +72,10 @@ package struct Route: Hashable, Sendable {
             destination: destination))
     }
 
+    package var id: RuleID { isRestored ? .restoredRoute(line: line) : .route(line: line) }
+
     private func refusal(_ code: ErrorCode, _ reason: String) -> RouteEntry {
-        .refused(app, Rejection(code: code, rule: .route(line: line), reason: reason))
+        .refused(app, Rejection(code: code, rule: id, reason: reason))
     }
 
     /// Whether every matching topic gives the same write.
