@@ -103,4 +103,51 @@ struct ReplacementTests {
         let desired = try await house.authority.desiredState(for: old.board.installation)
         #expect(desired.login == nil)
     }
+
+    @Test("may have been signed out or revoked: a scope stays with the board, all rights do not")
+    func revoked() async throws {
+        let scope = try ScopeDocument(written: Array(#"{"default":"deny"}"#.utf8))
+        for (first, second) in [(scope, nil), (nil, scope)] {
+            let house = try await House()
+            let bob = try await house.addUser("bob")
+            let old = try await house.provisioned(BoardDouble(), by: bob, scope: first)
+            let new = try await house.provisioned(BoardDouble(), by: bob, scope: second)
+            _ = try await house.authority.revoke(old.session, by: bob)
+            _ = try await replace(old, by: new, for: bob)
+            let view = try await house.authority.session(new.session, by: bob)
+            #expect(view.scope == scope)
+        }
+    }
+
+    @Test("is never let in again by a prepared claim or a short code")
+    func otherClaims() async throws {
+        let (house, bob, old, new) = try await house()
+        _ = try await replace(old, by: new, for: bob)
+        for accepts in [false, true] {
+            let file = try await house.prepare(
+                by: bob, PreparedClaimOrder(acceptsAtOnce: accepts))
+            let back = try old.board.pairedAnew()
+            try await house.join(file, back)
+            let asking = try await house.prepared(file)
+            #expect(asking.state == .asking && asking.board?.isKnown == true)
+            await #expect(throws: AuthorityError.self) {
+                try await house.authority.acceptPreparedClaim(file.id, by: bob)
+            }
+            #expect(try await house.retained(back) == nil)
+        }
+        let code = try await house.openCode(try old.board.pairedAnew())
+        await #expect(throws: AuthorityError.self) { try await house.name(code.code, by: bob) }
+    }
+
+    @Test("are at most sixteen for one board, also one after the other")
+    func limit() async throws {
+        let (house, bob, old, new) = try await house()
+        _ = try await replace(old, by: new, for: bob)
+        for _ in 1..<16 {
+            let next = try await house.provisioned(BoardDouble(), by: bob)
+            _ = try await replace(next, by: new, for: bob)
+        }
+        let last = try await house.provisioned(BoardDouble(), by: bob)
+        await expectRefusal(.quota) { try await replace(last, by: new, for: bob) }
+    }
 }

@@ -63,7 +63,7 @@ extension Authority {
         }
         guard try act.transaction.status(of: old)?.up != true else {
             throw .refuse(
-                .forbidden, "the old board is online; turn it off or sign it out before")
+                .forbidden, "the old board is online; turn it off, and wait until it is offline")
         }
         guard let session = try act.transaction.activeSession(on: new),
             session.isLive(at: act.now, under: rules.lifetimes)
@@ -74,7 +74,9 @@ extension Authority {
             throw .refuse(
                 .forbidden, "a claim waits for the new board; end it, or let the board accept it")
         }
-        guard try act.transaction.replaced(by: old).count < Lineage.limit else {
+        let count = try act.transaction.replaced(by: old).count
+            + act.transaction.replaced(by: new).count
+        guard count < Lineage.limit else {
             throw .refuse(
                 .quota, "a board takes the place of at most \(Lineage.limit) others")
         }
@@ -92,10 +94,9 @@ extension Authority {
         try act.transaction.save(record)
         var before = try act.transaction.activeSession(on: dead.installation)
         if before == nil { before = try act.transaction.lastEnded(on: dead.installation) }
-        // Somebody ended a revoked session, perhaps for what its scope allowed.
-        guard let before, before.state == .active || before.isRenewable,
-            before.scope != session.scope
-        else {
+        // Somebody ended a revoked session, perhaps because it might do everything.
+        let mayWiden = before.map { $0.state == .active || $0.isRenewable } ?? false
+        guard let before, before.scope != session.scope, before.scope != nil || mayWiden else {
             if asks { try tellUpdate(of: session, act.transaction, at: act.now) }
             return
         }

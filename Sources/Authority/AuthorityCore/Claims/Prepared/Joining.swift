@@ -145,6 +145,7 @@ extension Authority {
         _ board: InstallationID, _ transaction: any AuthorityTransaction
     ) throws(AuthorityError) -> Bool {
         if let record = try transaction.board(board), !record.released { return true }
+        if try transaction.replacement(of: board) != nil { return true }
         if try transaction.openClaim(on: board) != nil { return true }
         return try transaction.departing(on: board) != nil
     }
