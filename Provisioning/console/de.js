@@ -141,7 +141,7 @@ replace: {
   title: "{name} ersetzen?",
   confirm: "Ersetzen",
   text: "Ein anderes Board nimmt seinen Platz ein: Name, Labels, Regeln und Messwerte gehen dort weiter. Die Sitzung dieses Boards endet, und sein Schlüssel wird für immer abgelehnt.",
-  withRules: "Seine Richtlinie und Routen kommen mit, wenn das neue Board keine eigenen hat und sie in seiner Konfiguration verlangt.",
+  withRules: "Seine Richtlinie und Routen kommen mit, wenn das neue Board keine eigenen hat und in seiner agent.toml [backup] configuration = true steht.",
   withoutRules: "Seine Richtliniendatei und Routen kommen nicht mit: es hat sie nicht gesendet.",
   by: "Das neue Board",
   none: "Zuerst das neue Board koppeln. Keines der anderen Boards hat eine Sitzung.",
@@ -414,7 +414,7 @@ boards: {
   noMatch: "Kein Board passt",
   searchBy: "Nach einem Teil des Namens oder dem Anfang der ID suchen.",
   noBoard: "Noch kein Board gekoppelt",
-  how: "Auf dem Board postern-agent pair ausführen und die Kamera dieses Telefons auf den Code richten.",
+  how: "Auf dem Board sudo postern-agent pair ausführen und die Kamera dieses Telefons auf den Code richten.",
   all: "Alle",
   more: "Mehr Boards zeigen",
   again: "Die Liste hat sich geändert: neu laden",
@@ -441,7 +441,7 @@ alerts: {
 
 prepared: {
   asks: { one: "{n} Board bittet um Aufnahme", other: "{n} Boards bitten um Aufnahme" },
-  compare: "Ein Board nur aufnehmen, wenn es denselben Fingerabdruck zeigt: in postern-agent status oder in seinem Protokoll.",
+  compare: "Ein Board nur aufnehmen, wenn es denselben Fingerabdruck zeigt: in sudo postern-agent status oder in seinem Protokoll.",
   about: "Angelegt mit postern claims prepare. Mit seiner Datei bittet ein Board um Aufnahme.",
   title: "Vorbereitete Kopplungen ({n})",
   join: "Aufnehmen",
@@ -763,7 +763,7 @@ claim: {
   theBoard: "das Board",
   forAnother: ", noch {span}",
   scanTitle: "Code scannen",
-  pairAgain: "Auf dem Board postern-agent pair --new ausführen, dann den neuen Code scannen.",
+  pairAgain: "Auf dem Board sudo postern-agent pair --new ausführen, dann den neuen Code scannen.",
   compare: "Der Bildschirm des Boards zeigt denselben Fingerabdruck: {fingerprint}. Sonst ist es ein anderes Board.",
   ownScreen: "Nur Buchstaben eintippen, die auf dem Bildschirm des Boards selbst stehen.",
   answer: "Am Bildschirm des Boards antworten",
@@ -838,7 +838,7 @@ problem: {
     "{board} ist noch nicht online",
     "Die Kopplung wartet auf das Board{more}. Diese Seite macht von selbst weiter.",
     "Prüfen, ob das Board Strom und Netz hat.",
-    "Auf dem Board postern-agent doctor ausführen: Es findet die Ursache.",
+    "Auf dem Board sudo postern-agent doctor ausführen: Es findet die Ursache.",
     "Wenn das Board einen neueren Code zeigt, diese Kopplung zurücknehmen und ihn scannen.",
     "Diese Seite kann geschlossen werden: Das Board koppelt sich selbst, sobald es online ist.",
   ],
@@ -852,7 +852,7 @@ problem: {
     "Dieser Code wurde schon verwendet",
     "Ein Code kann ein Board nur einmal koppeln.",
     "Selbst gekoppelte Boards sind unter Boards.",
-    "Sonst: auf dem Board postern-agent pair --new ausführen, dann den neuen Code scannen.",
+    "Sonst: auf dem Board sudo postern-agent pair --new ausführen, dann den neuen Code scannen.",
   ],
   "claim-open": [
     "{board} wird schon gekoppelt",
@@ -895,12 +895,12 @@ problem: {
     "Das Board hat nicht zugestimmt",
     "Jemand hat am Bildschirm des Boards Nein gesagt, oder die Kopplung ist gescheitert.",
     "Auf den Bildschirm des Boards sehen: Dort steht der Grund.",
-    "Für einen neuen Code auf dem Board postern-agent pair ausführen.",
+    "Für einen neuen Code auf dem Board sudo postern-agent pair ausführen.",
   ],
   "no-claim-code": [
     "Dieser Code gilt nicht mehr",
     "Kein Board wartet unter diesem Code. Er gilt zehn Minuten und nur einmal.",
-    "Für einen neuen Code auf dem Board postern-agent pair ausführen.",
+    "Für einen neuen Code auf dem Board sudo postern-agent pair ausführen.",
     "Wenn ihn jemand anderes zuerst eingetippt hat: am Bildschirm des Boards Nein sagen.",
   ],
   "claim-malformed": [
@@ -917,7 +917,7 @@ problem: {
   "board-rejected": [
     "{board} hat die Sitzung abgelehnt",
     "Das Board hat keinen Grund genannt.",
-    "Auf dem Board zeigt postern-agent status mehr.",
+    "Auf dem Board zeigt sudo postern-agent status mehr.",
     "{pairAgain}",
   ],
   cancelled: [

@@ -141,7 +141,7 @@ replace: {
   title: "Replace {name}?",
   confirm: "Replace",
   text: "Another board takes its place: name, labels, rules and readings go on there. This board's session ends, and its key is refused for ever.",
-  withRules: "Its policy and routes come along, if the new board has none of its own and asks for them in its configuration.",
+  withRules: "Its policy and routes come along, if the new board has none of its own, and [backup] configuration = true in its agent.toml.",
   withoutRules: "Its policy file and routes do not come along: it has not sent them.",
   by: "The new board",
   none: "Pair the new board first. None of your other boards has a session.",
@@ -414,7 +414,7 @@ boards: {
   noMatch: "No board matches",
   searchBy: "Search by a part of the name, or the beginning of the id.",
   noBoard: "No board is paired yet",
-  how: "On the board, run postern-agent pair and point this phone's camera at the code.",
+  how: "On the board, run sudo postern-agent pair and point this phone's camera at the code.",
   all: "All",
   more: "Show more boards",
   again: "The list has changed: load again",
@@ -441,7 +441,7 @@ alerts: {
 
 prepared: {
   asks: { one: "{n} board asks to join", other: "{n} boards ask to join" },
-  compare: "Accept a board only if it shows the same fingerprint, in postern-agent status or in its log.",
+  compare: "Accept a board only if it shows the same fingerprint, in sudo postern-agent status or in its log.",
   about: "Made by postern claims prepare. With its file, one board asks to join.",
   title: "Prepared claims ({n})",
   join: "Accept",
@@ -753,7 +753,7 @@ claim: {
   theBoard: "the board",
   forAnother: " for another {span}",
   scanTitle: "Scan the code",
-  pairAgain: "On the board, run postern-agent pair --new, then scan the new code.",
+  pairAgain: "On the board, run sudo postern-agent pair --new, then scan the new code.",
   compare: "The board's screen must show the same fingerprint: {fingerprint}. If not, it is another board.",
   ownScreen: "Type only letters that you read on the board's own screen.",
   answer: "Answer on the board's screen",
@@ -828,7 +828,7 @@ problem: {
     "{board} is not online yet",
     "The claim waits for the board{more}. This page continues by itself.",
     "Check that the board has power and network.",
-    "On the board, run postern-agent doctor: it finds the problem.",
+    "On the board, run sudo postern-agent doctor: it finds the problem.",
     "If the board has shown a newer code since, take this claim back and scan the new code.",
     "You may close this page: the board pairs itself when it comes online.",
   ],
@@ -842,7 +842,7 @@ problem: {
     "This code was already used",
     "A code can pair a board only once.",
     "If you paired the board yourself, it is under Boards.",
-    "Otherwise: on the board, run postern-agent pair --new, then scan the new code.",
+    "Otherwise: on the board, run sudo postern-agent pair --new, then scan the new code.",
   ],
   "claim-open": [
     "{board} is being claimed already",
@@ -882,15 +882,15 @@ problem: {
     "Or log in as a user who may pair boards.",
   ],
   "code-refused": [
-    "The board did not take you",
+    "The board refused",
     "Somebody said no on the board's screen, or the claim failed.",
     "Look at the board's screen: it says why.",
-    "For a new code, run postern-agent pair on the board.",
+    "For a new code, run sudo postern-agent pair on the board.",
   ],
   "no-claim-code": [
-    "This code is over",
-    "No board waits under this code. It lives ten minutes and serves once.",
-    "For a new code, run postern-agent pair on the board.",
+    "This code does not work any more",
+    "No board waits for this code. A code works once, for ten minutes.",
+    "For a new code, run sudo postern-agent pair on the board.",
     "If somebody else typed it first, say no on the board's screen.",
   ],
   "claim-malformed": [
@@ -907,7 +907,7 @@ problem: {
   "board-rejected": [
     "{board} has refused the session",
     "The board gave no reason.",
-    "On the board, run postern-agent status to see more.",
+    "On the board, run sudo postern-agent status to see more.",
     "{pairAgain}",
   ],
   cancelled: [

@@ -141,7 +141,7 @@ replace: {
   title: "¿Sustituir {name}?",
   confirm: "Sustituir",
   text: "Otra placa ocupa su lugar: el nombre, las etiquetas, las reglas y las lecturas siguen allí. La sesión de esta placa termina y su clave se rechaza para siempre.",
-  withRules: "Su política y sus rutas la acompañan, si la placa nueva no tiene las suyas y las pide en su configuración.",
+  withRules: "Su política y sus rutas la acompañan, si la placa nueva no tiene las suyas y su agent.toml dice [backup] configuration = true.",
   withoutRules: "Su archivo de política y sus rutas no la acompañan: no los ha enviado.",
   by: "La placa nueva",
   none: "Primero hay que vincular la placa nueva. Ninguna otra placa tiene sesión.",
@@ -414,7 +414,7 @@ boards: {
   noMatch: "Ninguna placa coincide",
   searchBy: "Buscar por una parte del nombre o el comienzo del id.",
   noBoard: "Aún no hay placas vinculadas",
-  how: "En la placa, ejecutar postern-agent pair y apuntar la cámara de este teléfono al código.",
+  how: "En la placa, ejecutar sudo postern-agent pair y apuntar la cámara de este teléfono al código.",
   all: "Todas",
   more: "Mostrar más placas",
   again: "La lista ha cambiado: recargar",
@@ -441,7 +441,7 @@ alerts: {
 
 prepared: {
   asks: { one: "{n} placa pide unirse", other: "{n} placas piden unirse" },
-  compare: "Aceptar una placa solo si muestra la misma huella, en postern-agent status o en su registro.",
+  compare: "Aceptar una placa solo si muestra la misma huella, en sudo postern-agent status o en su registro.",
   about: "Se preparan con postern claims prepare. Con su archivo, una placa pide unirse.",
   title: "Vinculaciones preparadas ({n})",
   join: "Aceptar",
@@ -763,7 +763,7 @@ claim: {
   theBoard: "la placa",
   forAnother: ", {span} más",
   scanTitle: "Escanear el código",
-  pairAgain: "En la placa, ejecutar postern-agent pair --new y escanear el código nuevo.",
+  pairAgain: "En la placa, ejecutar sudo postern-agent pair --new y escanear el código nuevo.",
   compare: "La pantalla de la placa muestra la misma huella: {fingerprint}. Si no, es otra placa.",
   ownScreen: "Escribe solo letras que leas en la pantalla de la propia placa.",
   answer: "Responder en la pantalla de la placa",
@@ -838,7 +838,7 @@ problem: {
     "{board} aún no está en línea",
     "La vinculación espera a la placa{more}. Esta página continúa sola.",
     "Comprobar que la placa tiene corriente y red.",
-    "En la placa, ejecutar postern-agent doctor: encuentra el problema.",
+    "En la placa, ejecutar sudo postern-agent doctor: encuentra el problema.",
     "Si la placa muestra un código más nuevo, retirar esta vinculación y escanearlo.",
     "Se puede cerrar esta página: la placa se vincula sola cuando está en línea.",
   ],
@@ -852,7 +852,7 @@ problem: {
     "Este código ya se usó",
     "Un código solo puede vincular una placa una vez.",
     "Las placas propias ya vinculadas están en Placas.",
-    "Si no: en la placa, ejecutar postern-agent pair --new y escanear el código nuevo.",
+    "Si no: en la placa, ejecutar sudo postern-agent pair --new y escanear el código nuevo.",
   ],
   "claim-open": [
     "{board} ya se está vinculando",
@@ -895,12 +895,12 @@ problem: {
     "La placa no ha aceptado",
     "Alguien respondió que no en la pantalla de la placa, o la vinculación falló.",
     "Mirar la pantalla de la placa: dice por qué.",
-    "Para un código nuevo, ejecutar postern-agent pair en la placa.",
+    "Para un código nuevo, ejecutar sudo postern-agent pair en la placa.",
   ],
   "no-claim-code": [
     "Este código ya no vale",
     "Ninguna placa espera con este código. Vale diez minutos y una sola vez.",
-    "Para un código nuevo, ejecutar postern-agent pair en la placa.",
+    "Para un código nuevo, ejecutar sudo postern-agent pair en la placa.",
     "Si otra persona lo escribió antes, responder que no en la pantalla de la placa.",
   ],
   "claim-malformed": [
@@ -917,7 +917,7 @@ problem: {
   "board-rejected": [
     "{board} ha rechazado la sesión",
     "La placa no dio ningún motivo.",
-    "En la placa, postern-agent status muestra más.",
+    "En la placa, sudo postern-agent status muestra más.",
     "{pairAgain}",
   ],
   cancelled: [

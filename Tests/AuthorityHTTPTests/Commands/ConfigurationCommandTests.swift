@@ -51,7 +51,7 @@ struct ConfigurationCommandTests {
     func replaced() async throws {
         try await Person.loggedIn { person in
             let said = await person.types("boards replace greenhouse greenhouse")
-            #expect(said.contains("! the new board can ask for the old one's policy and routes"))
+            #expect(said.contains("! the new board takes the old one's policy and routes"))
         }
     }
 }

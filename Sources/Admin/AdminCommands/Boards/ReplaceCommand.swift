@@ -8,10 +8,12 @@ extension BoardsCommand {
             commandName: "replace", abstract: "Replace a dead board by another one.",
             discussion: """
                 Pair the new board first, and turn the old one off. The new one gets its name, \
-                labels, scope, timeline and consumers, and its plots go on. The old board's \
-                session ends, its broker login is cut, and its key is refused for ever. What \
-                waited on it is lost. The old board's policy and routes come along if both have \
-                [backup] configuration = true in their agent.toml.
+                labels, scope, shares, timeline and consumers, and its plots go on. The old \
+                board's session ends, its broker login is cut, and its key is refused for ever. \
+                What waited on it is lost. The old board's policy and routes come along if both \
+                have [backup] configuration = true in their agent.toml. If the new one has sent \
+                its own, the old ones are deleted: `postern boards configuration OLD --out \
+                FOLDER` saves them before.
                 """)
 
         @OptionGroup var place: Place
@@ -27,9 +29,11 @@ extension BoardsCommand {
             let told = BrokerDelivery(answer)
             surroundings.step(true, "\(fresh) replaces \(dead)\(told.words)")
             try report(answer, surroundings)
-            if answer.members["configuration"] == .bool(true) {
-                surroundings.note("the new board can ask for the old one's policy and routes")
-            }
+            surroundings.note(answer.members["configuration"] == .bool(true)
+                ? "the new board takes the old one's policy and routes if it has none, and has "
+                    + "[backup] configuration = true in its agent.toml"
+                : "no policy and no routes come along: the old board had sent none, or the new "
+                    + "one its own")
             if place.json { surroundings.emit(.object(answer.members)) }
         }
 

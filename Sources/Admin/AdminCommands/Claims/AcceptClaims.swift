@@ -8,9 +8,9 @@ extension ClaimsCommand {
             commandName: "accept", abstract: "Accept boards that ask to join.",
             discussion: """
                 First compare the fingerprint of each board with the one that the board shows in \
-                `postern-agent status` or in its log. The board takes its session within seconds. \
-                With --all and --label the command shows the boards and asks. Exit status: 0 all \
-                are accepted, 3 some are not, 1 none is, 2 no board asks.
+                `sudo postern-agent status` or in its log. The board takes its session within \
+                seconds. With --all and --label the command shows the boards and asks. Exit \
+                status: 0 all are accepted, 3 some are not, 1 none is, 2 no board asks.
                 """)
 
         @OptionGroup var place: Place
@@ -51,8 +51,8 @@ extension ClaimsCommand {
                 row.isAsking && wanted.map(row.labels.contains) ?? true
             }
             guard !asking.isEmpty else {
-                throw .usage(wanted.map { "no board asks to join by a claim with the label \($0)" }
-                    ?? "no board asks to join")
+                throw .usage((wanted.map { "no board asks to join by a claim with the label \($0)" }
+                    ?? "no board asks to join") + "; start the boards and wait a minute")
             }
             if !yes { try confirm(asking, surroundings) }
             return asking
@@ -77,7 +77,8 @@ extension ClaimsCommand {
             let count = asking.count == 1 ? "this board" : "these \(asking.count) boards"
             let answer = try ask("Accept \(count), if each shows the same fingerprint? [y/N] ")
             guard ["y", "yes"].contains(answer?.lowercased()) else {
-                throw .usage("nothing was accepted")
+                throw .usage("nothing was accepted; accept single boards by name, and end the "
+                    + "claim of one whose fingerprint differs")
             }
         }
     }

@@ -17,8 +17,8 @@ struct ClaimsCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "list", abstract: "List your prepared claims, and the boards that ask.",
             discussion: """
-                A board that asks to join shows its fingerprint in `postern-agent status` and in \
-                its log. Compare the two before you accept it. Administrators see everyone's.
+                A board that asks to join shows its fingerprint in `sudo postern-agent status` and \
+                in its log. Compare the two before you accept it. Administrators see everyone's.
                 """)
 
         @OptionGroup var place: Place

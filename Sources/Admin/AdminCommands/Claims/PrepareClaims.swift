@@ -104,13 +104,13 @@ extension ClaimsCommand {
         }
 
         private func explain(_ row: PreparedClaimRow, _ surroundings: CommandEnvironment) {
-            surroundings.note("put one file on each card: as postern-claim on its boot partition, "
-                + "or as /etc/postern/claim; they serve until "
+            surroundings.note("copy one file to each card: as postern-claim on its boot partition, "
+                + "or as /etc/postern/claim; a board can ask until "
                 + surroundings.times.local(row.expiresAt))
-            surroundings.note(autoAccept
-                ? "each file holds a secret that lets one board in; delete it from here once used"
-                : "then `postern claims` shows the boards that ask, and `postern claims accept` "
-                    + "lets them in")
+            surroundings.note("delete each file here once it is copied: it holds a secret")
+            guard !autoAccept else { return }
+            surroundings.note("then `postern claims` shows the boards that ask, and "
+                + "`postern claims accept` lets them in")
         }
 
         /// The names as the authority will count them, to find files that are there already.

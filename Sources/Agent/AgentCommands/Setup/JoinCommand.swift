@@ -50,7 +50,8 @@ struct JoinCommand: AgentVerb {
                 "✗ the file could not be erased (\(fault)): remove \(done.source.path): a copy "
                     + "of it may bring another board in place of this one"
             },
-            "next: `sudo systemctl restart postern-agent`; its log has the fingerprint",
+            "next: `sudo systemctl restart postern-agent`, then compare the fingerprint that "
+                + "`sudo postern-agent status` shows",
         ]
         for line in lines.compactMap(\.self) { ProcessEnd.say(line, to: .error) }
     }

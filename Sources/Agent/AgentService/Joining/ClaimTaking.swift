@@ -60,7 +60,7 @@ struct ClaimTaking {
             erase(file)
             return false
         case .hasSession:
-            log.warning("\(file.path) was left alone, because this board has a session")
+            log.warning("\(file.path) was not taken, because this board has a session: remove it")
             return false
         case .expired:
             log.error("\(file.path) has expired and was not taken: prepare another claim")
