@@ -83,6 +83,31 @@ struct PreparedClaimTests {
         #expect(try await house.prepared(file).state == .asking)
     }
 
+    @Test("of one user leave room in an administrator's list for those of others")
+    func share() async throws {
+        let house = try await House()
+        let (bob, eve) = (try await house.addUser("bob"), try await house.addUser("eve"))
+        let many = try await house.prepare(by: eve)
+        let few = try await house.prepare(by: bob)
+        for _ in 0..<4 {
+            house.clock.advance(.seconds(1))
+            let file = try await house.prepare(by: eve)
+            try await house.join(file, BoardDouble())
+        }
+        let found = try await house.store.read { transaction throws(AuthorityError) in
+            try (3...6).map { limit throws(AuthorityError) in
+                try transaction.preparedClaims(of: nil, limit: limit)
+            }
+        }
+        for list in found {
+            // In order: those that ask first.
+            #expect(list.last.map { [many.id, few.id].contains($0.id) } == true)
+            #expect(list.contains { $0.id == few.id })
+        }
+        #expect(found.map(\.count) == [3, 4, 5, 6])
+        #expect(found[0].map(\.state) == [.asking, .asking, .prepared])
+    }
+
     @Test("give a login that may ask to join, and nothing else")
     func role() async throws {
         let house = try await House()

@@ -197,7 +197,8 @@ package protocol PreparedClaimTable {
         claimedBy claim: MessageID
     ) throws(AuthorityError) -> PreparedClaimRecord?
     /// Those that were not ended: first those that serve and whose boards ask, then the others that
-    /// serve, each with the newest first. Nil: of all users.
+    /// serve, each with the newest first. Nil: of all users, with an equal share of `limit` for
+    /// each.
     func preparedClaims(
         of owner: UserID?, limit: Int
     ) throws(AuthorityError) -> [PreparedClaimRecord]

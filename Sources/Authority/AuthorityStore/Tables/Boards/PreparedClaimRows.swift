@@ -20,15 +20,26 @@ extension StoreTransaction {
     ) throws(AuthorityError) -> [PreparedClaimRecord] {
         let order = """
             ORDER BY CASE WHEN psk IS NULL THEN 2 WHEN state = 'asking' THEN 0 ELSE 1 END,
-            created_at DESC, name, id LIMIT ?
+            created_at DESC, name, id
             """
         let found = if let owner {
             try rows(
                 """
-                SELECT * FROM prepared_claims WHERE owner_id = ? AND state <> 'ended' \(order)
+                SELECT * FROM prepared_claims WHERE owner_id = ? AND state <> 'ended'
+                \(order) LIMIT ?
                 """, [owner.description, limit])
         } else {
-            try rows("SELECT * FROM prepared_claims WHERE state <> 'ended' \(order)", [limit])
+            try rows(
+                """
+                SELECT * FROM (
+                    SELECT * FROM (
+                        SELECT prepared_claims.*,
+                            row_number() OVER (PARTITION BY owner_id \(order)) AS place
+                        FROM prepared_claims WHERE state <> 'ended'
+                    ) AS numbered
+                    ORDER BY place, created_at DESC, id LIMIT ?
+                ) AS fair \(order)
+                """, [limit])
         }
         return try map(found, readPrepared)
     }
