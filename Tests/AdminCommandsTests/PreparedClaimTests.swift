@@ -63,6 +63,23 @@ struct PreparedClaimRowTests {
     }
 }
 
+@Suite("A request to prepare claims that failed")
+struct PreparingFailureTests {
+    @Test("may have made claims, if the answer is lost", arguments: [
+        (CommandFailure.offline(layer: "HTTP", text: "no answer in time"), true),
+        (.failed(layer: "HTTP", text: "the answer is too long"), true),
+        (.offline(layer: "authority", text: "the store is away"), true),
+        (.offline(layer: "TCP", text: "no connection"), false),
+        (.offline(layer: "TLS", text: "not trusted"), false),
+        (.refused(Refusal(.quota, "too many")), false),
+    ])
+    func advice(failure: CommandFailure, isUnsure: Bool) {
+        let told = failure.afterPreparing
+        #expect(told.sentence.contains("postern claims end NAME") == isUnsure)
+        #expect(told.sentence.hasPrefix(failure.sentence) && told.exitStatus == failure.exitStatus)
+    }
+}
+
 @Suite("The files of prepared claims")
 struct ClaimFolderTests {
     @Test("have the names of their boards", arguments: ["barn-1", "Scheune 1", "温室"])

@@ -81,10 +81,7 @@ extension ClaimsCommand {
             let client = try place.login(in: surroundings).client
             let folder = try ClaimFolder(out)
             try folder.check(names)
-            let answer = try await client.own(.post, "/prepared-claims", order)
-            let made = try decoding { () throws(WireError) in
-                try answer.objects("claims").map(MadeClaim.init(json:))
-            }
+            let made = try await make(order, by: client)
             var written: [JSONValue] = []
             for (index, claim) in made.enumerated() {
                 do throws(CommandFailure) {
@@ -101,6 +98,19 @@ extension ClaimsCommand {
             }
             if place.json { surroundings.emit(.array(written)) }
             if let row = made.first?.row { explain(row, surroundings) }
+        }
+
+        private func make(
+            _ order: [String: JSONValue], by client: AuthorityClient
+        ) async throws(CommandFailure) -> [MadeClaim] {
+            do throws(CommandFailure) {
+                let answer = try await client.own(.post, "/prepared-claims", order)
+                return try decoding { () throws(WireError) in
+                    try answer.objects("claims").map(MadeClaim.init(json:))
+                }
+            } catch {
+                throw error.afterPreparing
+            }
         }
 
         private func explain(_ row: PreparedClaimRow, _ surroundings: CommandEnvironment) {
@@ -160,6 +170,21 @@ extension ClaimsCommand {
                 }
             }
             return order
+        }
+    }
+}
+
+extension CommandFailure {
+    /// The failure of a request to prepare claims. If the request may have reached the authority,
+    /// the claims may exist, but their files are lost with the answer.
+    var afterPreparing: CommandFailure {
+        let advice = "; claims may have been made without files; see `postern claims`, and end "
+            + "them by `postern claims end NAME`"
+        return switch self {
+        case .offline(let layer, let text) where ["HTTP", "authority"].contains(layer):
+            .offline(layer: layer, text: text + advice)
+        case .failed(let layer, let text): .failed(layer: layer, text: text + advice)
+        default: self
         }
     }
 }
