@@ -10,6 +10,8 @@ export class Refused extends Error {
     const key = /^\d+$/.test(retryAfter ?? "") ? "api.statusWait" : "api.status";
     super(sentence(body?.error || t(key, { status, retryAfter })));
     this.status = status;
+    /** Seconds; 0 if the answer has none. */
+    this.retryAfter = Number(retryAfter) || 0;
     this.code = body?.code ?? 0;
     this.name = body?.name ?? "refused";
     this.isAway = !status || status >= 500;

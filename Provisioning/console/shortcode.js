@@ -15,12 +15,15 @@ export async function boardOf(code) {
 /** Asks the board to confirm this person. The result is the claim; null after `signal`. */
 export async function askBoard(order, signal) {
   await post("/claim-codes/claim", order);
+  let wait = 2;
   while (!signal.aborted) {
-    await new Promise(then => setTimeout(then, 2000));
+    await new Promise(then => setTimeout(then, wait * 1000));
+    wait = 2;
     if (signal.aborted) break;
     const { state, claim } = await post("/claim-codes/progress", { code: order.code })
       .catch(fault => {
         if (!fault.isAway && fault.status !== 429) throw fault;
+        wait = Math.min(Math.max(fault.retryAfter, wait), 600);
         return {};
       });
     if (signal.aborted) break;

@@ -73,3 +73,26 @@ def test_a_code_that_no_board_shows(phone):
     phone.log_in(path="/claim")
     type_code(phone.browser, "BCDF-GHJK")
     assert "No board waits" in phone.browser.text("main .error", "No board")
+
+
+def test_the_page_waits_as_long_as_the_authority_says(phone):
+    phone.log_in(path="/claim")
+    spans = phone.browser.driver.execute_async_script("""
+        const done = arguments[0], spans = [], soon = window.setTimeout, real = window.fetch;
+        const answers = [[200], [429, "30"], [503, "99999"], [429, "soon"], [200]];
+        window.setTimeout = (then, span) => {
+          const isHere = new Error().stack.includes("shortcode.js");
+          if (isHere) spans.push(span);
+          return soon(then, isHere ? 0 : span);
+        };
+        window.fetch = async (url, options) => {
+          if (!String(url).includes("/claim-codes/")) return real(url, options);
+          const [status, wait] = answers.shift();
+          return new Response(JSON.stringify(answers.length ? { error: "wait" } : { claim: {} }),
+            { status, headers: wait ? { "Retry-After": wait } : {} });
+        };
+        import("/console/shortcode.js")
+          .then(({ askBoard }) => askBoard({ code: "BCDF-GHJK" }, new AbortController().signal))
+          .then(() => done(spans), error => done(String(error)));
+    """)
+    assert spans == [2000, 30_000, 600_000, 2000]

@@ -28,6 +28,7 @@ class Liar(http.server.ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.answers = {"": (201, GOOD), "poll": (200, {"state": "waiting"}),
                         "confirm": (200, {"state": "refused"})} | answers
+        self.retry_after = "1"
         self.sent: list[tuple[str, bytes]] = []
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
@@ -49,6 +50,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_response(status)
         if status == 307:
             self.send_header("Location", f"{self.server.base}/elsewhere")
+        if status in (429, 503):
+            self.send_header("Retry-After", self.server.retry_after)
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         try:
@@ -90,7 +93,7 @@ def assert_kept(liar: Liar, url: str) -> None:
     (201, b'{"code":"BCDF-GHJK","x":"' + b"x" * 200_000 + b'"}'),
     (201, GOOD | {"code": "BCDF\u001b[2J"}), (201, GOOD | {"poll": "short"}),
     (201, GOOD | {"poll": 7}), (201, GOOD | {"interval": 0}), (201, GOOD | {"expiresIn": 10**12}),
-    (201, GOOD | {"interval": -1}), (429, {"code": 155, "error": "too many\u001b[2J"}),
+    (201, GOOD | {"interval": -1}), (429, {"code": 101, "error": "nobody\u001b[2J"}),
 ], ids=range(14))
 def test_no_answer_but_a_right_one_gives_a_code(house, liar, answer):
     lies = liar(**{"": answer})
@@ -155,6 +158,38 @@ def test_an_authority_that_comes_back_goes_on(house, liar):
     screen.wait("ada wants to claim this board")
     screen.type("n")
     screen.end()
+
+
+def test_pair_waits_for_room(house, liar):
+    lies = liar(**{"": (429, {"code": 155, "error": "too many\u001b[2J"})})
+    screen = Screen(add(house, lies), lies.base)
+    screen.wait("no code for now: too many[2J")
+    until(lambda: len(lies.asked("")) >= 3, "it to ask again", 60)
+    assert "\u001b" not in screen.shown and "or type" not in screen.shown
+    lies.answers[""] = (201, GOOD)
+    assert screen.code() == GOOD["code"]
+    assert_kept(lies, screen.url())
+    lies.answers["poll"] = (404, {"code": 101, "error": "this code is over"})
+    screen.end()
+
+
+def test_the_qr_code_ends_the_wait_for_room(house, liar):
+    lies = liar(**{"": (429, {"code": 155, "error": "too many"})})
+    lies.retry_after = "3600"
+    screen = Screen(add(house, lies), lies.base)
+    screen.wait("no code for now: too many")
+    house.admin.claim("postern://claim#" + screen.url().partition("#")[2]).must_end()
+    assert "✓ ada has claimed this board" in screen.end()
+    assert len(lies.asked("")) == 1
+
+
+def test_a_wait_ends_with_the_code(house, liar):
+    lies = liar(**{"": (201, GOOD | {"expiresIn": 10})},
+                poll=(503, {"code": 155, "error": "overloaded"}))
+    lies.retry_after = "3600"
+    screen = Screen(add(house, lies), lies.base)
+    assert "the code BCDF-GHJK is over" in screen.end()
+    assert len(lies.asked("poll")) < 2
 
 
 @pytest.fixture(scope="module")

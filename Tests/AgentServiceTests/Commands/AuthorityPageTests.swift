@@ -27,6 +27,23 @@ struct AuthorityPageTests {
         #expect(answer.members == ["state": .string("waiting")])
     }
 
+    /// A curl older than 7.84 prints the name of the header in its place.
+    @Test("names the time to wait, if the answer has one of 1 to 3600 s", arguments: [
+        ("429 30", 30), ("503 1", 1), ("503 3600", 3600), ("429", nil), ("429 ", nil),
+        ("429 0", nil), ("429 -1", nil), ("429 3601", nil), ("429 99999999999999999999", nil),
+        ("429 Wed, 21 Oct 2026 07:28:00 GMT", nil), ("429 30 30", nil), ("429 30x", nil),
+        ("429 %header{retry-after}", nil),
+    ] as [(String, Int64?)])
+    func wait(line: String, seconds: Int64?) {
+        for body in ["{\"code\":155,\"error\":\"too many\"}", "{}", "<html>"] {
+            let failure = #expect(throws: AuthorityPage.Failure.self) {
+                try AuthorityPage.read(Array("\(body)\n\(line)".utf8))
+            }
+            #expect(failure?.mayPass == true)
+            #expect(failure?.retryAfter == seconds.map(Duration.seconds))
+        }
+    }
+
     @Test("has its refusals and failures shown in words", arguments: [
         ("{\"code\":155,\"error\":\"too many\\u001b[2J codes\"}\n429", "too many[2J codes"),
         ("{\"x\":1}\n500", "it answered with HTTP status 500"),
@@ -41,6 +58,7 @@ struct AuthorityPageTests {
              + "; set this board's clock"),
         ("\n000", "curl got no answer"), ("", "curl gave no answer"),
         ("{\"a\":1}", "curl gave no answer"), ("{}\n200x", "curl gave no answer"),
+        ("{}\n 200", "curl gave no answer"), ("{}\nx 1", "curl gave no answer"),
     ])
     func failed(output: String, words: String) {
         do throws(AuthorityPage.Failure) {

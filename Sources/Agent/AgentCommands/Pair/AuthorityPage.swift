@@ -7,13 +7,21 @@ import Wire
 struct AuthorityPage {
     enum Failure: Error {
         /// Nobody answered, or not as an authority does. The sentence is for people.
-        case noAnswer(String)
+        case noAnswer(String, retryAfter: Duration? = nil)
         case refused(Refusal)
 
         var sentence: String {
             switch self {
-            case .noAnswer(let text): text
+            case .noAnswer(let text, _): text
             case .refused(let refusal): refusal.text
+            }
+        }
+
+        /// The time after which a retry may help, 1 to 3600 s; nil: not given.
+        var retryAfter: Duration? {
+            switch self {
+            case .noAnswer(_, let wait): wait
+            case .refused(let refusal): refusal.retryAfter
             }
         }
 
@@ -71,23 +79,32 @@ struct AuthorityPage {
         return try Self.read(output, hasCAFile: caFile != nil)
     }
 
-    /// `-q` comes first: then curl reads no configuration file.
+    /// `-q` comes first: then curl reads no configuration file. A curl older than 7.84 prints no
+    /// header, but the words.
     private func arguments(_ path: String) -> [String] {
         [
             "-q", "--silent", "--show-error", "--stderr", "-", "--globoff",
             "--proto", isEncrypted ? "=https" : "=http", "--max-time", "10",
             "--max-filesize", "\(Self.answerLimit)", "--header", "Content-Type: application/json",
-            "--data-binary", "@-", "--write-out", "\\n%{http_code}",
+            "--data-binary", "@-", "--write-out", "\\n%{http_code} %header{retry-after}",
         ] + (caFile.map { ["--cacert", $0] } ?? []) + ["--url", "\(root)/postern/v1\(path)"]
     }
 
-    /// The answer, then the status on a line of its own. Without an answer, `curl` says why.
+    /// The answer, then a line with the status and `Retry-After`. Without an answer, `curl` says
+    /// why.
     static func read(
         _ output: [UInt8], hasCAFile: Bool = false
     ) throws(Failure) -> JSONObject {
-        guard let end = output.lastIndex(of: UInt8(ascii: "\n")),
-            let status = Int(String(decoding: output[(end + 1)...], as: UTF8.self))
-        else { throw .noAnswer("curl gave no answer") }
+        guard let end = output.lastIndex(of: UInt8(ascii: "\n")) else {
+            throw .noAnswer("curl gave no answer")
+        }
+        let words = String(decoding: output[(end + 1)...], as: UTF8.self)
+            .split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let status = words.first.flatMap({ Int($0) }) else {
+            throw .noAnswer("curl gave no answer")
+        }
+        let seconds = words.count == 2 ? Int64(words[1]) ?? 0 : 0
+        let wait: Duration? = (1...3600).contains(seconds) ? .seconds(seconds) : nil
         let body = Array(output[..<end])
         guard status != 0 else {
             let line = String(decoding: body.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
@@ -99,13 +116,16 @@ struct AuthorityPage {
             throw .noAnswer((line.isEmpty ? "curl got no answer" : line) + help)
         }
         guard let json = try? JSONObject(parsing: body, limit: answerLimit) else {
-            throw .noAnswer("it answered with HTTP status \(status), not as an authority")
+            throw .noAnswer(
+                "it answered with HTTP status \(status), not as an authority", retryAfter: wait)
         }
         guard 200...299 ~= status else {
-            guard let refusal = try? Refusal(json: json) else {
-                throw .noAnswer("it answered with HTTP status \(status)")
+            guard var refusal = try? Refusal(json: json) else {
+                throw .noAnswer("it answered with HTTP status \(status)", retryAfter: wait)
             }
-            throw status >= 500 ? .noAnswer(refusal.text) : .refused(refusal)
+            refusal.retryAfter = wait ?? refusal.retryAfter
+            throw status >= 500
+                ? .noAnswer(refusal.text, retryAfter: refusal.retryAfter) : .refused(refusal)
         }
         return json
     }

@@ -72,8 +72,7 @@ struct PairCommand: AgentVerb {
                     + "ends with /claim", to: .error)
         }
         do throws(AuthorityPage.Failure) {
-            let code = try ShortCode(of: url, at: page)
-            code.serve(watching: watch)
+            try ShortCode.patient(for: url, at: page, watch)?.serve(watching: watch)
         } catch {
             ProcessEnd.say("no short code: \(error.sentence)", to: .error)
         }

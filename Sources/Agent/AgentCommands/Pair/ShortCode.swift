@@ -35,6 +35,29 @@ struct ShortCode {
         self.page = page
     }
 
+    /// Asks again while the authority has no room for a code; for ten minutes, because room comes
+    /// with the end of other codes. Nil: somebody claimed the board meanwhile.
+    static func patient(
+        for url: ClaimURL, at page: AuthorityPage, _ board: ClaimWatch
+    ) throws(AuthorityPage.Failure) -> ShortCode? {
+        let end = SystemClock.monotonic + .seconds(600)
+        while true {
+            do throws(AuthorityPage.Failure) {
+                return try ShortCode(of: url, at: page)
+            } catch {
+                let left = end - SystemClock.monotonic
+                guard case .refused(let refusal) = error, refusal.is(.rateLimit), left > .zero
+                else { throw error }
+                ProcessEnd.say("no code for now: \(refusal.text)", to: .error)
+                let wait = max(error.retryAfter ?? .seconds(30), .seconds(2))
+                if let claimant = board.claimant(within: min(wait, left), every: .seconds(2)) {
+                    sayClaimed(by: claimant)
+                    return nil
+                }
+            }
+        }
+    }
+
     /// Shows the code, and waits until the board is claimed by it or by the QR code, or the code is
     /// over.
     func serve(watching board: ClaimWatch) {
@@ -43,10 +66,10 @@ struct ShortCode {
         do throws(AuthorityPage.Failure) {
             var person: Person?
             while person == nil {
-                var poller = Poller()
-                _ = try? poller.wait(interval)
-                if let claimant = board.claimant { return Self.sayClaimed(by: claimant) }
-                person = try patiently(named)
+                if let claimant = board.claimant(within: interval, every: interval) {
+                    return Self.sayClaimed(by: claimant)
+                }
+                person = try patiently(watching: board, named) ?? nil
             }
             if let person { try decide(about: person, board) }
         } catch {
@@ -54,12 +77,14 @@ struct ShortCode {
         }
     }
 
-    /// Tries again while the authority does not answer, until the code is over.
+    /// Tries again while the authority does not answer, until the code is over. Nil: somebody
+    /// claimed the board meanwhile.
     private func patiently<R>(
-        _ ask: () throws(AuthorityPage.Failure) -> R
-    ) throws(AuthorityPage.Failure) -> R {
+        watching board: ClaimWatch? = nil, _ ask: () throws(AuthorityPage.Failure) -> R
+    ) throws(AuthorityPage.Failure) -> R? {
         var isTold = false
         while SystemClock.monotonic < end {
+            let wait: Duration
             do throws(AuthorityPage.Failure) {
                 return try ask()
             } catch {
@@ -68,9 +93,14 @@ struct ShortCode {
                     ProcessEnd.say("no answer, trying again: \(error.sentence)", to: .error)
                 }
                 isTold = true
+                let left = end - SystemClock.monotonic
+                wait = max(interval, min(error.retryAfter ?? interval, left))
             }
-            var poller = Poller()
-            _ = try? poller.wait(interval)
+            if let board {
+                if board.claimant(within: wait, every: interval) != nil { return nil }
+            } else {
+                ClaimWatch.pause(wait)
+            }
         }
         throw .noAnswer("the code \(code) is over; run `postern-agent pair` again")
     }
@@ -133,11 +163,8 @@ struct ShortCode {
 
     /// The claim comes over the broker, which may be slow or away.
     private func awaitClaim(_ board: ClaimWatch) {
-        let end = SystemClock.monotonic + .seconds(30)
-        while SystemClock.monotonic < end {
-            if let person = board.claimant { return Self.sayClaimed(by: person) }
-            var poller = Poller()
-            _ = try? poller.wait(.milliseconds(500))
+        if let person = board.claimant(within: .seconds(30), every: .milliseconds(500)) {
+            return Self.sayClaimed(by: person)
         }
         ProcessEnd.say(
             "the claim has not arrived yet: the board takes it when its agent runs and reaches "
@@ -160,8 +187,23 @@ struct ClaimWatch {
         before = try? BoardFiles.askRunning(files.controlPath, .session)
     }
 
+    /// Waits for the user of a session that came since the start; nil if none did in `time`.
+    func claimant(within time: Duration, every interval: Duration) -> String? {
+        let end = SystemClock.monotonic + time
+        repeat {
+            Self.pause(min(interval, end - SystemClock.monotonic))
+            if let claimantNow { return claimantNow }
+        } while SystemClock.monotonic < end
+        return nil
+    }
+
+    static func pause(_ time: Duration) {
+        var poller = Poller()
+        _ = try? poller.wait(max(time, .zero))
+    }
+
     /// The user of a session that came since; nil if none did, or no agent ran before.
-    var claimant: String? {
+    private var claimantNow: String? {
         guard let before, let now = try? BoardFiles.askRunning(files.controlPath, .session),
             let found = Self.session(now), found.id != Self.session(before)?.id
         else { return nil }
