@@ -131,9 +131,54 @@ struct ClaimCodeTests {
         await expectRefusal(.notFound) { try await house.progress(opened.code, by: ada) }
         #expect(try await house.authority.claimCodeState(opened.secret)
             == .named(username: "eve", authority: "Home"))
-        // That person may choose again until the board answers.
-        try await house.name(opened.code, by: eve, duration: .seconds(3600))
+        // That person may choose again until the board answers. Only the first time is noted.
+        for _ in 0..<2 { try await house.name(opened.code, by: eve, duration: .seconds(3600)) }
+        let hash = try house.authority.hash(of: opened.secret)
+        let kept = try await house.store.read { transaction throws(AuthorityError) in
+            try transaction.claimCode(deviceHash: hash)
+        }
+        #expect(kept?.duration == .seconds(3600))
+        #expect(try await house.audit("claim.code-named").count == 1)
         #expect(try await house.audit("claim.code-wrong").count == 3)
+    }
+
+    @Test("claim nothing where the broker does not get the claim, and say so when asked again")
+    func brokerAway() async throws {
+        let house = try await House()
+        let ada = try await house.login()
+        let board = try BoardDouble()
+        let opened = try await house.openCode(board)
+        try await house.name(opened.code, by: ada)
+        house.worker.fail(true)
+        await #expect(throws: AuthorityError.failed(layer: "MQTT", text: "down")) {
+            try await house.authority.confirmClaimCode(opened.secret, board.secret)
+        }
+        house.worker.fail(false)
+        for _ in 0..<2 {
+            #expect(try await refusalName {
+                try await house.authority.confirmClaimCode(opened.secret, board.secret)
+            } == .accessDenied)
+        }
+        #expect(try await house.progress(opened.code, by: ada) == .refused)
+        #expect(try await house.retained(board) == nil)
+        // The board's next secret is claimed as ever.
+        _ = try await house.claim(board.pairedAnew(), by: ada)
+    }
+
+    @Test("leave an open renewal until the board says yes")
+    func renewal() async throws {
+        let house = try await House(lifetimes: .consumer)
+        let live = try await house.provisioned(BoardDouble(), by: try await house.login())
+        house.clock.advance(.seconds(30 * 86_400))
+        while try await house.authority.sweep() {}
+        let ada = try await house.login()
+        let renewal = try await house.authority.renew(live.board.installation, nil, by: ada)
+        let again = try live.board.pairedAnew()
+        let opened = try await house.openCode(again)
+        try await house.name(opened.code, by: ada)
+        #expect(try await house.authority.claim(renewal.id, by: ada).state == .sent)
+        _ = try await house.authority.confirmClaimCode(opened.secret, again.secret)
+        #expect(try await house.authority.claim(renewal.id, by: ada).state == .cancelled)
     }
 
     @Test("give nothing to a person after the board said no")
@@ -288,77 +333,5 @@ struct ClaimCodeTests {
             try await house.name(opened.code, by: bob, scope: topics)
         }
         #expect(try await house.authority.claimCodeState(opened.secret) == .waiting)
-    }
-}
-
-@Suite("Limits of boards' codes", .everyStore)
-struct ClaimCodeLimitTests {
-    @Test("hold for an address, for a network of many addresses, and for all together")
-    func room() async throws {
-        let house = try await House()
-        let board = try BoardDouble()
-        for _ in 0..<5 { _ = try await house.openCode(board) }
-        await expectRefusal(.rateLimit) { try await house.openCode(board) }
-        // A stranger who asks for the same board from elsewhere ends nobody's code.
-        _ = try await house.openCode(board, from: "2001:db8:1::1")
-        let now = house.clock.now
-        try await house.store.transact { transaction throws(AuthorityError) in
-            for number in 0..<1000 {
-                let bytes = [UInt8(number >> 8), UInt8(number & 255)]
-                let code = ClaimCodeRecord(
-                    deviceHash: bytes, userHash: bytes, installation: board.installation,
-                    deviceKey: bytes, boardName: "", origin: "10.\(number >> 8).\(number & 255).1",
-                    createdAt: now, endsAt: now + .seconds(600))
-                guard try transaction.insert(code) else { throw .sessionOver }
-            }
-        }
-        await expectRefusal(.rateLimit) { try await house.openCode(board, from: "198.51.100.1") }
-        house.clock.advance(.seconds(601))
-        while try await house.authority.sweep() {}
-        _ = try await house.openCode(board)
-    }
-
-    @Test("hold for wrong codes of a user, together with those of programs")
-    func wrongCodes() async throws {
-        let house = try await House()
-        let bob = try await house.addUser("bob")
-        let opened = try await house.openCode(try BoardDouble())
-        let wrong = try #require(UserCode("BBBB-BBBB"))
-        for number in 0..<10 {
-            let origin = "192.0.2.\(number)"
-            await expectRefusal(.notFound) {
-                if number % 2 == 0 {
-                    _ = try await house.show(wrong, by: bob, from: origin)
-                } else {
-                    _ = try await house.find(wrong, by: bob, from: origin)
-                }
-            }
-        }
-        await expectRefusal(.rateLimit) { try await house.show(opened.code, by: bob) }
-        await expectRefusal(.rateLimit) { try await house.name(opened.code, by: bob) }
-        await expectRefusal(.rateLimit) { try await house.progress(opened.code, by: bob) }
-        _ = try await house.show(opened.code, by: try await house.login())
-        house.clock.advance(.seconds(301))
-        _ = try await house.show(opened.code, by: bob)
-    }
-
-    @Test("hold for wrong codes from an address, of however many users")
-    func address() async throws {
-        let house = try await House()
-        let opened = try await house.openCode(try BoardDouble())
-        let wrong = try #require(UserCode("BBBB-BBBB"))
-        for number in 0..<3 {
-            let user = try await house.addUser("user \(number)")
-            for _ in 0..<10 {
-                await expectRefusal(.notFound) {
-                    try await house.show(wrong, by: user, from: "192.0.2.1")
-                }
-            }
-        }
-        let bob = try await house.addUser("bob")
-        await expectRefusal(.rateLimit) {
-            try await house.show(opened.code, by: bob, from: "192.0.2.1")
-        }
-        _ = try await house.show(opened.code, by: bob, from: "192.0.2.2")
     }
 }

@@ -84,9 +84,8 @@ extension Authority {
         return wished
     }
 
-    /// Refuses another user's board, another key for a known board, and a second claim while one
-    /// is open. Closes an open claim that has expired, and a renewal that waits: the person is at
-    /// the board now.
+    /// Refuses as `checkTheWay`. Closes an open claim that has expired, and a renewal that
+    /// waits: the person is at the board now.
     func clearTheWay(
         to board: InstallationID, _ deviceKey: [UInt8], _ act: Act
     ) throws(AuthorityError) {
@@ -100,6 +99,21 @@ extension Authority {
         to board: InstallationID, _ deviceKey: [UInt8], for user: UserRecord, actor: String,
         _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) {
+        guard let open = try checkTheWay(
+            to: board, deviceKey, for: user, transaction, at: now)
+        else { return }
+        try close(
+            open, as: open.expiresAt <= now ? .expired : .cancelled, detail: "",
+            actor: open.expiresAt <= now ? "authority" : actor, transaction, at: now)
+    }
+
+    /// Refuses another user's board, another key for a known board, and a second claim while one
+    /// is open. Changes nothing. Returns the open claim that a new one has to close.
+    @discardableResult
+    func checkTheWay(
+        to board: InstallationID, _ deviceKey: [UInt8], for user: UserRecord,
+        _ transaction: any AuthorityTransaction, at now: Timestamp
+    ) throws(AuthorityError) -> ClaimRecord? {
         guard try transaction.replacement(of: board) == nil,
             try !transaction.isReplaced(deviceKey: deviceKey)
         else {
@@ -116,16 +130,14 @@ extension Authority {
                 .forbidden, "this board is known with another key; its owner must release it",
                 name: .boardHasAnotherKey))
         }
-        guard let open = try transaction.openClaim(on: board) else { return }
+        guard let open = try transaction.openClaim(on: board) else { return nil }
         guard open.expiresAt <= now || open.renews != nil else {
             throw .refused(Refusal(
                 .forbidden, "this board has an open claim already, which it takes when it is "
                     + "online; `postern boards claims` lists it, and `end-claim` ends it",
                 name: .claimOpen))
         }
-        try close(
-            open, as: open.expiresAt <= now ? .expired : .cancelled, detail: "",
-            actor: open.expiresAt <= now ? "authority" : actor, transaction, at: now)
+        return open
     }
 
     private func cancel(

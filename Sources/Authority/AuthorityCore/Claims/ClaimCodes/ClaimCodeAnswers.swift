@@ -25,20 +25,26 @@ extension Authority {
             let scope = try terms.scope.map { scope throws(AuthorityError) in
                 try accepted(scope, by: act.user)
             }
-            guard var record = try find(typed, act), record.isOpen(at: act.now) else {
+            guard let found = try find(typed, act), found.isOpen(at: act.now) else {
                 return ClaimCodeView?.none
             }
-            try clearTheWay(to: record.installation, record.deviceKey, act)
+            // The board has not said yes, so its open renewal stays.
+            try checkTheWay(
+                to: found.installation, found.deviceKey, for: act.user, act.transaction,
+                at: act.now)
+            var record = found
             record.state = .named
             record.user = act.user.objectID
             record.session = act.session.id
             record.duration = duration
             record.scope = scope
             record.custom = custom
-            try act.transaction.update(record)
-            try audit(
-                "claim.code-named", act.user.username, record.installation, act.session.id,
-                "\(record.boardName) from \(record.origin)", act.transaction, at: act.now)
+            if record != found { try act.transaction.update(record) }
+            if found.state == .waiting {
+                try audit(
+                    "claim.code-named", act.user.username, record.installation, act.session.id,
+                    "\(record.boardName) from \(record.origin)", act.transaction, at: act.now)
+            }
             return try view(of: record, typed.code)
         }
         guard let named else { throw .noClaimCode }
@@ -58,7 +64,8 @@ extension Authority {
                 let claim = try record.claim.flatMap { id throws(AuthorityError) in
                     try act.transaction.claim(id)
                 }
-                return claim.map { .claimed($0.view(at: act.now)) } ?? .refused
+                guard let claim, claim.state != .cancelled else { return .refused }
+                return .claimed(claim.view(at: act.now))
             }
         }
         guard let found else { throw .noClaimCode }
@@ -66,13 +73,18 @@ extension Authority {
     }
 
     /// The code, unless it is over or another person typed it first. Nil counts as a wrong code:
-    /// see `find` of a login request.
+    /// see `find` of a login request. A code that this user has is no guess, even if it is over.
     private func find(
         _ typed: TypedCode, _ act: Act
     ) throws(AuthorityError) -> ClaimCodeRecord? {
-        try act.requireCodeTries(from: typed.origin)
         let found = try act.transaction.claimCode(userHash: try hash(of: typed.code))
-        if let found, found.endsAt > act.now, found.isOf(act.user.objectID) { return found }
+        if let found, found.user == act.user.objectID {
+            return found.endsAt > act.now ? found : nil
+        }
+        try act.requireCodeTries(from: typed.origin)
+        if let found, found.endsAt > act.now, found.state == .waiting, found.user == nil {
+            return found
+        }
         try act.countWrongCode(from: typed.origin)
         try act.audit("claim.code-wrong", of: act.session, typed.origin)
         return nil
@@ -88,12 +100,6 @@ extension Authority {
         return ClaimCodeView(
             code: code, installation: record.installation, boardName: record.boardName,
             fingerprint: fingerprint, endsAt: record.endsAt)
-    }
-}
-
-extension ClaimCodeRecord {
-    fileprivate func isOf(_ person: UserID) -> Bool {
-        user == person || user == nil && state == .waiting
     }
 }
 

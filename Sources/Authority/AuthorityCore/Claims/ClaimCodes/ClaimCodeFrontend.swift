@@ -6,13 +6,13 @@ package import Wire
 ///
 /// Source: the wire contract, The short code.
 package protocol ClaimCodeFrontend {
-    /// Makes a code that lives for ten minutes. 155 if too many are open, in all or from this
-    /// address.
+    /// Makes a code that lives for ten minutes. 155 if there are too many, in all or from this
+    /// address. An address and a network are free again of a code that claimed its board.
     func openClaimCode(_ order: ClaimCodeOrder) async throws(AuthorityError) -> OpenClaimCode
     /// What happened to the code of a board. 101 if it is over; 119 if somebody refused it.
     func claimCodeState(_ code: DeviceCode) async throws(AuthorityError) -> ClaimCodeState
     /// Claims the board for the person who typed its code, as that person chose. A repeated call
-    /// gets the same claim. A refusal ends the code.
+    /// gets the same claim, 119 if that ended since. A refusal ends the code.
     func confirmClaimCode(
         _ code: DeviceCode, _ secret: SecretBytes
     ) async throws(AuthorityError) -> Claim
@@ -20,12 +20,13 @@ package protocol ClaimCodeFrontend {
     func refuseClaimCode(_ code: DeviceCode) async throws(AuthorityError)
 
     /// The board that shows this code. 101 if there is none, or if another person typed it first;
-    /// 155 for too many wrong codes of this user or from this address. The two calls below have
-    /// the same rule.
+    /// 155 for too many wrong codes of this user or from this address, but not for a code that
+    /// this user has. The two calls below have the same rule.
     func claimCode(
         _ typed: TypedCode, by caller: Caller
     ) async throws(AuthorityError) -> ClaimCodeView
-    /// Asks the board to confirm this person. The first person who does has the code.
+    /// Asks the board to confirm this person. The first person who does has the code. The same
+    /// call again changes nothing.
     func nameClaimCode(
         _ typed: TypedCode, _ terms: ClaimTerms, by caller: Caller
     ) async throws(AuthorityError) -> ClaimCodeView

@@ -4,7 +4,7 @@ import Wire
 /// The board's side of a code: it asks for one, learns who typed it, and confirms or refuses.
 extension Authority {
     static let claimCodeRoom = RequestRoom(
-        things: "codes of boards", address: 5, network: 50, all: 1000)
+        things: "codes of boards", address: 20, network: 50, all: 4096)
 
     package func openClaimCode(
         _ order: ClaimCodeOrder
@@ -91,8 +91,14 @@ extension Authority {
         return try await transactAndTell { transaction throws(AuthorityError) in
             var record = try require(try transaction.claimCode(deviceHash: hash), at: now)
             guard record.state != .refused else { throw .claimCodeRefused }
-            // The board repeats a request whose answer it did not get.
-            if let made = record.claim, let claim = try transaction.claim(made) { return claim }
+            // The board repeats a request whose answer it did not get. A claim that ended since,
+            // such as one that the broker did not get, is no success.
+            if let made = record.claim, let claim = try transaction.claim(made) {
+                guard claim.state == .sent || claim.state == .accepted else {
+                    throw .claimCodeRefused
+                }
+                return claim
+            }
             guard record.state == .named, let session = record.session else {
                 throw .claimCodeNotNamed
             }

@@ -23,7 +23,7 @@ extension StoreTransaction {
     ) throws(AuthorityError) -> Timestamp? {
         try requestEnd(
             "claim_codes", in: scope, skipping: skipped, after: now,
-            atMost: now + Self.countedAhead)
+            atMost: now + Self.countedAhead, narrowing: "state <> 'claimed'")
     }
 
     func insert(_ code: ClaimCodeRecord) throws(AuthorityError) -> Bool {

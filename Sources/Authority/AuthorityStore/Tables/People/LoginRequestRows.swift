@@ -26,13 +26,14 @@ extension StoreTransaction {
     }
 
     /// The end of the newest row but `skipped` of a table of requests that anybody may make.
+    /// Only rows that meet `narrowing` count for an address and for a network.
     func requestEnd(
         _ table: String, in scope: RequestScope, skipping skipped: Int, after now: Timestamp,
-        atMost latest: Timestamp
+        atMost latest: Timestamp, narrowing: String = "TRUE"
     ) throws(AuthorityError) -> Timestamp? {
         let (condition, key): (String, [(any SQLBindable)?]) = switch scope {
-        case .address(let address): ("address = ?4 AND ", [address])
-        case .network(let network): ("network = ?4 AND ", [network])
+        case .address(let address): ("address = ?4 AND \(narrowing) AND ", [address])
+        case .network(let network): ("network = ?4 AND \(narrowing) AND ", [network])
         case .all: ("", [])
         }
         let found = try row(
