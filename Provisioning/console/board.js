@@ -9,7 +9,7 @@ import { back, button, empty, facts, failure, fill, h, pill, renew, section } fr
 import { explainForm } from "./explain.js";
 import { bringUp, noMinutes, putMinute } from "./live.js";
 import { readings } from "./readings.js";
-import { replaceBoard } from "./replace.js";
+import { lostWords, replaceBoard } from "./replace.js";
 import { labelBoards } from "./several.js";
 import { leaveBoard, sharedWith, shareWords } from "./share.js";
 import { phrase, t } from "./text.js";
@@ -201,6 +201,8 @@ function boardFacts(board, arrival) {
       && [pill("bad", t("word.missing", { n: arrival.missing })), " "], arrivalWords(arrival)]],
     [t("word.refused"), refused > 0 && t("board.refusedSince", { n: refused })],
     [t("board.lost"), gaps > 0 && t("board.lostCount", { n: gaps })],
+    ...(board.replaces ?? []).map(old => [t("share.replaces"),
+      [h("code", old.installationId.slice(0, 8)), lostWords(old.lost, ": ")]]),
     [t("word.labels"), board.labels.join(", ")],
     [t("share.from"), board.shared && [board.owner, " · ", shareWords(board.shared)]],
   ]), h("details#about", h("summary", t("board.about")), facts([

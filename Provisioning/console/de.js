@@ -146,7 +146,9 @@ replace: {
   by: "Das neue Board",
   none: "Zuerst das neue Board koppeln. Keines der anderen Boards hat eine Sitzung.",
   done: "{name} geht mit dem neuen Board weiter.",
-  lost: "Ersetzt. Was das alte Board nach Nummer {after} annahm, ist verloren.",
+  doneBut: "{name} geht mit dem neuen Board weiter. Vom alten: {words}.",
+  lost: "nach Nummer {after} verloren",
+  waited: { one: "{n} Nachricht wartete bei der letzten Meldung", other: "{n} Nachrichten warteten bei der letzten Meldung" },
 },
 
 story: {

@@ -146,7 +146,9 @@ replace: {
   by: "The new board",
   none: "Pair the new board first. None of your other boards has a session.",
   done: "{name} goes on with the new board.",
-  lost: "Replaced. What the old board accepted after number {after} is lost.",
+  doneBut: "{name} goes on with the new board. Of the old one: {words}.",
+  lost: "lost after number {after}",
+  waited: { one: "{n} message waited at its last report", other: "{n} messages waited at its last report" },
 },
 
 story: {

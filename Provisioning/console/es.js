@@ -146,7 +146,9 @@ replace: {
   by: "La placa nueva",
   none: "Primero hay que vincular la placa nueva. Ninguna otra placa tiene sesión.",
   done: "{name} sigue con la placa nueva.",
-  lost: "Sustituida. Lo que la placa antigua aceptó tras el número {after} se ha perdido.",
+  doneBut: "{name} sigue con la placa nueva. De la antigua: {words}.",
+  lost: "perdido tras el número {after}",
+  waited: { one: "{n} mensaje esperaba en su último informe", other: "{n} mensajes esperaban en su último informe" },
 },
 
 story: {

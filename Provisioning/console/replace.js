@@ -27,12 +27,19 @@ export async function replaceBoard(board, done) {
     async submit() {
       const { by, lost, brokerTold } = await post(`/boards/${board.installationId}/replace`,
         { by: choice.value });
-      const text = lost.after === null ? t("replace.done", board)
-        : t("replace.lost", { after: lost.after });
+      const words = lostWords(lost);
+      const text = t(words ? "replace.doneBut" : "replace.done", { name: board.name, words });
       say(brokerTold === false ? t("acts.notTold", { text }) : text);
       done(by);
     },
   });
+}
+
+/** What a replaced board will never send, behind `before`; empty if nothing is known. */
+export function lostWords({ after, waited }, before = "") {
+  const words = [after !== null && t("replace.lost", { after }),
+    waited !== null && t("replace.waited", { n: waited })].filter(Boolean).join("; ");
+  return words && before + words;
 }
 
 /** Whether the board has sent its policy or its routes. */
