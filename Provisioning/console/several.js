@@ -16,7 +16,7 @@ export function selection(cards, done) {
   const words = h("p", { role: "status" });
   const act = (name, id, open, kind) => button(t(`act.${name}`), () => {
     const boards = [...chosen].map(b => cards.get(b)?.board).filter(Boolean);
-    if (boards.length) open(boards, done);
+    if (boards.length) open(boards, done, cards);
     else say(t("several.first"));
   }, { id, class: kind });
   const bar = h("section.card.picked", { "aria-label": t("several.title"), hidden: true }, words,
@@ -103,8 +103,11 @@ function session(board) {
   throw new Refused(409, { error: t("several.noSession") });
 }
 
-/** Numbers the boards in the order of their names. A name that fits the pattern stays. */
-function renameBoards(boards, done) {
+/**
+ * Numbers the boards in the order of their names, past the names of all `cards`. A name that fits
+ * the pattern stays.
+ */
+function renameBoards(boards, done, cards) {
   const input = entry({ name: "pattern", value: "barn-{n}", maxlength: 64 });
   forEach([...boards].sort((a, b) => a.name.localeCompare(b.name)), done, {
     key: "several.rename", confirm: "act.rename",
@@ -116,7 +119,8 @@ function renameBoards(boards, done) {
       }
       const numberIn = name => name.startsWith(before) && name.endsWith(after)
         && /^[1-9]\d*$/.exec(name.slice(before.length, name.length - after.length))?.[0];
-      const taken = new Set(boards.map(board => Number(numberIn(board.name))));
+      const known = [...boards, ...[...cards.values()].map(card => card.board)];
+      const taken = new Set(known.map(board => Number(numberIn(board.name))));
       let last = 0;
       return name => {
         if (numberIn(name)) return name;
@@ -124,8 +128,11 @@ function renameBoards(boards, done) {
         return `${before}${last}${after}`;
       };
     },
-    async act({ installationId, name }, next) {
-      return (await put(`/boards/${installationId}`, { name: next(name) })).name;
+    async act(board, next) {
+      const { name } = await put(`/boards/${board.installationId}`, { name: next(board.name) });
+      // A further try passes it over.
+      board.name = name;
+      return name;
     },
   });
 }
