@@ -17,7 +17,7 @@ let kept = {};
 export function boardsPage(relisten) {
   const cards = new Map(), place = loading("div.grid");
   if (kept.user !== me.user.objectId) kept = { user: me.user.objectId };
-  let next = null, counts = null, asking = 0, isBusy = false, typed = 0, recounting = 0;
+  let next = null, counts = null, asking = 0, busy = null, typed = 0, recounting = 0;
   const total = h("p.lead", { role: "status" }, " ");
   const everyone = checkbox({ id: "everyone", onchange() {
     page.query = query();
@@ -35,7 +35,8 @@ export function boardsPage(relisten) {
   const query = () => (everyone.checked ? "everyone=true" : "");
   const joins = h("div"), prepared = h("div");
   let claims = null, ticks = 0;
-  const alerts = openAlerts(query), former = formerBoards(), picked = selection(cards, later);
+  const alerts = openAlerts(query), former = formerBoards();
+  const picked = selection(cards, later, whole);
   const further = button("", () => (next ? more(true) : list()), "#more.wide");
   labelField.hidden = further.hidden = true;
   const watch = new IntersectionObserver(seen => {
@@ -80,24 +81,38 @@ export function boardsPage(relisten) {
     place.removeAttribute("aria-busy");
   }
 
-  async function more(isAsked) {
-    if (!next || isBusy) return;
+  function more(isAsked) {
+    if (next) busy ??= read(isAsked).finally(() => { busy = null; });
+    return busy;
+  }
+
+  /** Reads all that match a search or a label, and says whether this list has them. */
+  async function whole() {
     const asked = asking;
-    isBusy = true;
+    while (asked === asking && next && (kept.search || kept.label)) {
+      if (!await more(false)) return false;
+    }
+    return asked === asking;
+  }
+
+  /** False if the authority did not give a further page. */
+  async function read(isAsked) {
+    const asked = asking;
     try {
       const answer = await get(choice({ live: true, limit: pageSize, cursor: next }));
-      if (asked !== asking) return;
+      if (asked !== asking) return true;
       const fresh = answer.results.filter(b => !cards.has(b.installationId)).map(add);
       place.append(...fresh.map(c => c.node));
       if (isAsked) fresh[0]?.focus();
       ended(answer.next);
       showCounts();
+      return true;
     } catch (error) {
       // No further page by itself: the button is there to try again.
       watch.disconnect();
       say(error.message);
+      return false;
     } finally {
-      isBusy = false;
       if (next && asked !== asking) ended(next);
     }
   }

@@ -8,8 +8,11 @@ import { ruleChooser } from "./rules.js";
 import { phrase, t } from "./text.js";
 import { endChoices, now, parseTime, when } from "./time.js";
 
-/** The selected boards among `cards`; `done` is called after an act. */
-export function selection(cards, done) {
+/**
+ * The selected boards among `cards`; `done` is called after an act. `whole` loads all that match a
+ * search or a label, and says whether they are there.
+ */
+export function selection(cards, done, whole) {
   const chosen = new Set();
   let isOn = false;
   const toggle = button(t("act.select"), turn, { id: "select" });
@@ -34,7 +37,8 @@ export function selection(cards, done) {
     show();
   }
 
-  function all() {
+  async function all() {
+    if (!await whole()) return;
     for (const id of cards.keys()) chosen.add(id);
     show();
   }

@@ -152,6 +152,24 @@ def test_boards_are_searched_labeled_and_signed_out_together(house, phone):
     assert "east, greenhouse" in browser.text("article.board", "Labels")
 
 
+def test_all_shown_is_all_that_match_a_search(house, phone):
+    phone.log_in()
+    browser = phone.browser
+    browser.wait("article.board")
+    browser.type("#search", "mast 01")
+    browser.wait(".lead", "100 boards found")
+    browser.click("#select")
+    assert cards(browser) < 100
+    # One page fails, and then nothing is selected.
+    browser.script(_FAIL_SECOND, "GET", "cursor=", 503)
+    browser.click("#pick-all")
+    until(lambda: "Not this one" in said(browser), "why not all were loaded", 60)
+    browser.wait(".picked", "0 boards selected")
+    browser.click("#pick-all")
+    browser.wait(".picked", "100 boards selected")
+    assert cards(browser) == 100
+
+
 @pytest.mark.parametrize("status, pattern, numbers, done", [
     (403, "yard-{n}", (2, 3, 4), "2 boards of 3"),
     (503, "yard-{n} east", (1, 2, 3), "1 board of 3"),
