@@ -85,6 +85,7 @@ def test_the_new_board_takes_the_place(house, boards):  # noqa: F811
     shown = detail(house, new)
     assert (shown["name"], shown["labels"]) == ("barn", ["dry", "north"])
     assert [one["installationId"] for one in shown["replaces"]] == [old.iid]
+    assert f"{old.iid}, lost after number 5" in house.admin.must("boards", "show", "barn")
     assert house.show(new.session_id)["scope"] == SCOPE
     until(lambda: new.app("x").write("Other", b"{}").get("code") == 119, "the scope", 60)
     assert house.admin.http("GET", f"{BOARDS}/{old.iid}")[0] == 404

@@ -37,9 +37,17 @@ extension BoardsCommand {
             }
             for replaced in answer.members["replaces"]?.asArray ?? [] {
                 guard let id = replaced.asObject?["installationId"]?.asString else { continue }
-                table.add("replaces", Printable.line(id))
+                table.add("replaces", Printable.line(id) + loss(replaced.asObject?["lost"]))
             }
             return table
+        }
+
+        /// What a replaced board never sent, as far as it is known.
+        private func loss(_ lost: JSONValue?) -> String {
+            let lost = lost?.asObject
+            let after = lost?["after"]?.asInteger.map { ", lost after number \($0)" }
+            let waited = lost?["waited"]?.asInteger.map { ", \($0) messages waited" }
+            return (after ?? "") + (waited ?? "")
         }
     }
 }
