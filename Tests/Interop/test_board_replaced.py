@@ -114,6 +114,23 @@ def test_an_export_has_what_the_old_board_sent(house, boards):  # noqa: F811
     assert rows[0].endswith("celsius,payload") and len(rows) == 8
 
 
+def test_an_export_says_to_others_what_it_leaves_out(house, boards, tmp_path):  # noqa: F811
+    new, greta = boards["new"].iid, house.user("greta")
+    link = house.admin.must("boards", "share", new, "see").strip()
+    house.evidence.add_secret("the secret of an invitation", link.rpartition("/")[2])
+    file = tmp_path / "link"
+    file.write_text(link + "\n")
+    file.chmod(0o600)
+    house.evidence.ours.add(file)
+    greta.must("boards", "accept", "--link-file", file)
+    done = greta.cli("export", "--board", new, "--format", "jsonl")
+    assert {json.loads(line)["iid"] for line in done.stdout.splitlines()} == {new}
+    assert done.returncode == 0 and "what this board sent itself" in done.stderr
+    own = house.admin.cli("export", "--board", new, "--format", "jsonl")
+    assert own.returncode == 0 and "itself" not in own.stderr
+    greta.must("boards", "unshare", new)
+
+
 def test_the_old_key_never_comes_back(house, boards):  # noqa: F811
     old = boards["old"]
     ended = house.wait_event("session.ended", old.session_id)

@@ -50,8 +50,8 @@ struct ExportCommand: Verb {
         var progress = Progress()
         do throws(CommandFailure) {
             try await copy(
-                try await client.lineage(of: board), PageReading(client, surroundings),
-                to: output, &progress)
+                try await client.lineage(of: board, surroundings),
+                PageReading(client, surroundings), to: output, &progress)
             try output.finish()
         } catch {
             surroundings.draw?(CommandEnvironment.blankLine)
@@ -149,16 +149,22 @@ struct ExportCommand: Verb {
 extension AuthorityClient {
     /// The boards whose place this one took, the oldest first, and itself. Only itself for a board
     /// that another person shares, and for one that the user had.
-    fileprivate func lineage(of board: InstallationID) async throws(CommandFailure)
-        -> [InstallationID]
-    {
+    fileprivate func lineage(
+        of board: InstallationID, _ surroundings: CommandEnvironment
+    ) async throws(CommandFailure) -> [InstallationID] {
         let answer: JSONObject
         do throws(CommandFailure) {
             answer = try await own(.get, "/boards/\(board)")
         } catch .refused(let refusal) where refusal.code == ErrorCode.notFound.rawValue {
             return [board]
         }
-        guard answer.members["shared"] ?? .null == .null else { return [board] }
+        guard answer.members["shared"] ?? .null == .null else {
+            if answer.members["replaces"]?.asArray?.isEmpty == false {
+                surroundings.note("only what this board sent itself: the data of the boards that "
+                    + "it replaced is its owner's")
+            }
+            return [board]
+        }
         let replaced = try decoding { () throws(WireError) in
             try (answer.members["replaces"]?.asArray ?? []).map { row throws(WireError) in
                 guard let row = row.asObject else { throw .mistyped("replaces") }
