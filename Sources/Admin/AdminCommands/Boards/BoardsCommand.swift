@@ -63,7 +63,7 @@ struct BoardsCommand: ParsableCommand {
             discussion: """
                 With --label, give only the name, with {n} for a number: barn-{n} names barn-1, \
                 barn-2 and so on, in the order of the present names. Boards that have such a name \
-                keep it.
+                keep it. No name is given that another board in your list has.
                 """)
 
         @OptionGroup var place: Place
@@ -88,10 +88,15 @@ struct BoardsCommand: ParsableCommand {
             let wanted = wanted ?? ""
             if let label = group.label {
                 let boards = try await client.group(label)
-                var names = GroupNames(pattern: wanted, taken: boards.map(\.name))
+                let listed = try await client.boards(everyone: false, label: nil, search: nil)
+                var names = GroupNames(pattern: wanted, taken: listed.map(\.name))
+                var chosen: [InstallationID: String] = [:]
+                for board in boards {
+                    chosen[board.installation] = names.name(insteadOf: board.name)
+                }
                 return try await client.each(of: boards, asJSON: place.json, surroundings) {
-                    (board) throws(CommandFailure) in
-                    guard let name = names.name(insteadOf: board.name) else {
+                    [chosen] (board) throws(CommandFailure) in
+                    guard let name = chosen[board.installation] else {
                         return ("keeps its name", board.json)
                     }
                     let row = try await rename(board.installation, name, client)
