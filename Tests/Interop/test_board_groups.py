@@ -1,11 +1,16 @@
 """The acts of the command line on all boards of a label: each result by its board."""
 
+import http.client
+import http.server
 import json
+import signal
+import threading
 
 import pytest
 
 from bench.house import Person
 from bench.listed_boards import ListedBoard, add_boards
+from bench.program import Program
 from bench.waiting import until
 from house_fixtures import house, house_settings  # noqa: F401, fixtures
 
@@ -48,14 +53,14 @@ def test_labels_are_added_and_removed_for_a_group(owner, boards):
 
 def test_one_board_without_a_session_does_not_stop_the_others(owner, boards, tmp_path):
     ended = act(owner, "sessions", "extend", "--label", "barn", "20d", "--shorten",
-                status=1)
+                status=3)
     assert [name for name, o in ended.items() if not o["done"]] == ["away"]
     assert "no active session" in ended["away"]["error"]
     assert ended["east"]["result"]["expiresAt"] == pytest.approx(
         ended["west"]["result"]["expiresAt"], abs=60)
     scope = tmp_path / "scope.json"
     scope.write_text(SCOPE)
-    act(owner, "sessions", "scope", "--label", "barn", str(scope), status=1)
+    act(owner, "sessions", "scope", "--label", "barn", str(scope), status=3)
     for name in ("east", "west"):
         until(lambda name=name: "seq" in boards[name].write(b'{"celsius":1}'), "a write to pass")
         until(lambda name=name: boards[name].app("thermo").write("Other", b"{}").get("code") == 119,
@@ -97,8 +102,75 @@ def test_no_board_of_others_is_changed(house, owner, boards):  # noqa: F811
     assert boards["east"].write(b'{"celsius":2}').get("seq")
 
 
+class Proxy(http.server.ThreadingHTTPServer):
+    """Passes requests on. The second change gets no answer: it is held, or its connection ends."""
+
+    daemon_threads = True
+
+    def __init__(self, target: int, holds: bool):
+        super().__init__(("127.0.0.1", 0), ProxyHandler)
+        self.target, self.holds, self.changes = target, holds, 0
+        self.met, self.end = threading.Event(), threading.Event()
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+class ProxyHandler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        self.server.changes += self.command == "PUT"
+        if self.server.changes == 2:
+            self.server.met.set()
+            if self.server.holds:
+                self.server.end.wait(60)
+            return
+        onward = http.client.HTTPConnection("127.0.0.1", self.server.target, timeout=60)
+        headers = {k: v for k, v in self.headers.items() if k.lower() != "host"}
+        onward.request(self.command, self.path, body or None, headers)
+        answer = onward.getresponse()
+        text = answer.read()
+        onward.close()
+        self.send_response(answer.status)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    do_POST = do_PUT = do_GET
+
+    def log_message(self, *_) -> None:
+        pass
+
+
+@pytest.mark.parametrize("holds, words, status", [
+    (False, "closed the connection", 5), (True, "interrupted; it may have been done", 130),
+], ids=["cut", "interrupted"])
+def test_a_group_that_stops_says_where(
+        house, owner, boards, tmp_path, holds, words, status):  # noqa: F811
+    far = Person(house, owner.name, owner.password_file, tmp_path / "profile")
+    with Proxy(house.http_port, holds) as proxy:
+        place = ("--authority", f"http://127.0.0.1:{proxy.server_port}")
+        far.must(*place, "login", "--username", far.name, "--password-file", far.password_file)
+        house.evidence.add_secret(f"the session token of the login {status}", far.token)
+        house.evidence.ours.add(far.profile / "profile.json")
+        argv = far._argv(*place, "boards", "label", "--label", "barn", "--add", "wet", "--json")
+        program = Program(f"group-{status}", argv, house.folder).start()
+        try:
+            assert proxy.met.wait(60), program.log
+            if holds:
+                program.process.send_signal(signal.SIGINT)
+            until(lambda: not program.is_running, "the command to end", 60)
+            ended = program.process.poll()
+        finally:
+            proxy.end.set()
+            program.close()
+            proxy.shutdown()
+    outcomes = json.loads(program.out.read_text())
+    assert ended == status and [o["done"] for o in outcomes] == [True, False, False], program.log
+    assert words in outcomes[1]["error"] and outcomes[2]["error"] == "not tried"
+    assert [line[0] for line in program.log.splitlines()] == ["✓", "✗", "✗", "p"]
+
+
 def test_each_living_session_of_the_group_is_revoked(owner, boards):
-    revoked = act(owner, "sessions", "revoke", "--label", "barn", status=1)
+    revoked = act(owner, "sessions", "revoke", "--label", "barn", status=3)
     assert sum(o["done"] for o in revoked.values()) == 2
     for name in ("east", "west"):
         boards[name].wait_session("unavailable")

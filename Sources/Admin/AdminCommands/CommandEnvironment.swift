@@ -1,5 +1,6 @@
 package import Foundation
 import LinuxIO
+import MQTT
 package import Sessions
 
 /// Everything outside the program that a command uses, except its arguments and the network.
@@ -19,6 +20,9 @@ package struct CommandEnvironment: Sendable {
     package var pause: @Sendable (Duration) async -> Void = { span in
         do { try await Task.sleep(for: span) } catch {}
     }
+    /// Takes ^C and SIGTERM over. What it returns waits for the first one, or until its task is
+    /// cancelled. The next one ends the program. Nil: the first one does.
+    package var takeInterrupt: (@Sendable () -> @Sendable () async -> Void)?
     /// Opens a page in a browser; returns false if no program for it is found. Nil without a
     /// display or a terminal.
     package var openPage: (@Sendable (String) -> Bool)?
@@ -89,6 +93,13 @@ extension CommandEnvironment {
                 } catch {
                     throw .failed(layer: "terminal", text: error.description)
                 }
+            }
+        }
+        surroundings.takeInterrupt = {
+            let stop = StopSignal()
+            return {
+                await stop.wait()
+                stop.letSecondEnd()
             }
         }
         if let opener = PageOpener(environment: surroundings.environment) {

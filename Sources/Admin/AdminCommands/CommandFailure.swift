@@ -17,6 +17,8 @@ package enum CommandFailure: Error, Equatable, Sendable {
     case failed(layer: String, text: String)
     /// A configured file or address is wrong, or a file's permissions are too open.
     case configuration(String)
+    /// The user pressed ^C.
+    case interrupted
 
     package var exitStatus: ExitStatus {
         switch self {
@@ -26,6 +28,7 @@ package enum CommandFailure: Error, Equatable, Sendable {
         case .offline: .offline
         case .failed: .failed
         case .configuration: .configuration
+        case .interrupted: .interrupted
         case .refused(let refusal):
             switch ErrorCode(rawValue: refusal.code) {
             case .invalidSession, .sessionMissing: .notLoggedIn
@@ -43,6 +46,7 @@ package enum CommandFailure: Error, Equatable, Sendable {
         case .notLoggedIn(let text): "session: \(text); log in with `postern login`"
         case .offline(let layer, let text), .failed(let layer, let text): "\(layer): \(text)"
         case .configuration(let text): "configuration: \(text)"
+        case .interrupted: "interrupted"
         case .refused(let refusal): Self.sentence(for: refusal)
         }
     }
@@ -71,4 +75,6 @@ package enum ExitStatus: Int32, Sendable {
     case offline = 5
     case permission = 77
     case configuration = 78
+    /// ^C, by the number that a shell gives it.
+    case interrupted = 130
 }

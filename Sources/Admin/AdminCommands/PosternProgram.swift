@@ -69,7 +69,7 @@ struct PosternCommand: AsyncParsableCommand {
             Results go to standard output, messages to standard error. Exit status: 0 done, \
             1 failed, 2 wrong usage or nothing to do, 3 works but degraded, 4 not logged in \
             or the session has ended, 5 no connection or no answer in time, 77 not permitted, \
-            78 bad configuration.
+            78 bad configuration, 130 interrupted.
             """,
         version: "postern \(release)",
         subcommands: [

@@ -19,6 +19,7 @@ actor StubFrontend: AuthorityFrontend {
 
     /// What every call after the login throws, if anything.
     var failure: AuthorityError?
+    private var failing = ""
     /// What a claim's board has answered.
     var claimState = Claim.State.accepted
     var claimNotes: [String] = []
@@ -31,10 +32,10 @@ actor StubFrontend: AuthorityFrontend {
     /// How often somebody asked whose a token is.
     var callers = 0
 
-    private var holdsLogins = false
-    private var heldLogins: [CheckedContinuation<Void, Never>] = []
+    var holdsLogins = false
+    var heldLogins: [CheckedContinuation<Void, Never>] = []
 
-    /// Logins wait from now on, until they are released.
+    /// Logins and changes of a board wait from now on, until they are released.
     func holdLogins() { holdsLogins = true }
     func releaseLogins() {
         holdsLogins = false
@@ -51,7 +52,7 @@ actor StubFrontend: AuthorityFrontend {
     func leaveScopesPending() { confirmsScopes = false }
 
     /// More boards of alice, by id and name; bob's are in everyone's list alone.
-    private var more: [(id: String, name: String, isBobs: Bool)] = []
+    var more: [(id: String, name: String, isBobs: Bool)] = []
 
     func addBoard(_ id: String, _ name: String, isBobs: Bool = false) {
         more.append((id, name, isBobs))
@@ -63,7 +64,10 @@ actor StubFrontend: AuthorityFrontend {
     func addSession(board: String, _ name: String) { other = (board, name) }
 
     func leaveBrokerUntold() { isBrokerTold = false }
-    func fail(with failure: AuthorityError?) { self.failure = failure }
+    /// From now on each call that is noted with this beginning fails.
+    func fail(with failure: AuthorityError?, at call: String = "") {
+        (self.failure, failing) = (failure, call)
+    }
     func answerClaims(with state: Claim.State) { claimState = state }
     func noteOnClaims(_ notes: [String]) { claimNotes = notes }
     func haveLiveSessions(_ count: Int) { liveSessions = count }
@@ -92,7 +96,7 @@ actor StubFrontend: AuthorityFrontend {
 
     func note(_ call: String) throws(AuthorityError) {
         calls.append(call)
-        if let failure { throw failure }
+        if let failure, call.hasPrefix(failing) { throw failure }
     }
 
     func id(_ text: String) throws(AuthorityError) -> ObjectID {
@@ -150,7 +154,7 @@ actor StubFrontend: AuthorityFrontend {
     }
 
     func login(_ attempt: LoginAttempt) async throws(AuthorityError) -> LoggedIn {
-        if holdsLogins { await withCheckedContinuation { heldLogins.append($0) } }
+        await waitForRelease()
         try note("login \(attempt.isByEmail ? "by e-mail " : "")\(attempt.username)"
             + " from \(attempt.origin)\(at(attempt.installation))")
         guard attempt.password.matches(SecretBytes(Array("correct".utf8))),

@@ -127,6 +127,10 @@ extension StubFrontend {
         return try view(board: true, expiresAt: time(120 + span.components.seconds))
     }
 
+    func waitForRelease() async {
+        if holdsLogins { await withCheckedContinuation { heldLogins.append($0) } }
+    }
+
     func revokeAll(
         of username: String, keepsBoards: Bool, by caller: Caller
     ) async throws(AuthorityError) -> Int {
@@ -186,6 +190,7 @@ extension StubFrontend {
             try note("label \(id) +\(Self.words(added)) -\(Self.words(removed))")
         case nil: break
         }
+        await waitForRelease()
         return try board(named: change.name?.description ?? "greenhouse", labels: labels)
     }
 
@@ -193,7 +198,7 @@ extension StubFrontend {
         labels.sorted().map(\.description).joined(separator: " ")
     }
 
-    /// The first page of two, with the same board on each.
+    /// The first page of two, with the same board on each. One that begins with far has no label.
     func boards(_ query: BoardQuery, by caller: Caller) async throws(AuthorityError) -> BoardPage {
         try note("page everyone \(query.everyone) \(query.order) \(query.limit)"
             + " \(query.search?.key ?? "-") \(query.label?.description ?? "-")"
@@ -201,6 +206,10 @@ extension StubFrontend {
         var page = BoardPage()
         page.entries = [BoardPage.Entry(board: try board(), attention: .offline)]
         guard query.after == nil else { return page }
+        let labelled = more.filter { !$0.isBobs && !$0.name.hasPrefix("far") }
+        page.entries += try labelled.map { entry throws(AuthorityError) in
+            BoardPage.Entry(board: try board(named: entry.name, entry.id), attention: .offline)
+        }
         page.counts = BoardCounts(all: 2, online: 1, needing: [.offline: 1])
         page.labels = BoardLabel("barn").map { [$0: 2] }
         page.next = InstallationID(Self.iid).map { id in

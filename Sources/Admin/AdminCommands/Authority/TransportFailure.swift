@@ -24,7 +24,7 @@ enum TransportFailure {
         case .late: .offline(layer: layer, text: "\(url): no answer in time")
         case .closed: .offline(layer: layer, text: "\(url) closed the connection")
         case .tooLong: .failed(layer: layer, text: "the answer is too long")
-        case .interrupted: .failed(layer: layer, text: "interrupted")
+        case .interrupted: .interrupted
         case .exchange(let words):
             .failed(layer: layer, text: "the exchange was interrupted: \(Printable.line(words))")
         }

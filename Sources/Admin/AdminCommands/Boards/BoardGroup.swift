@@ -31,49 +31,62 @@ extension AuthorityClient {
         return boards
     }
 
-    /// Does `act` for each board. Throws `failed` if one was not done.
-    func each(
-        of boards: [BoardRow], asJSON: Bool, _ surroundings: CommandEnvironment,
-        _ act: (BoardRow) async throws(CommandFailure) -> (String, JSONValue)
-    ) async throws(CommandFailure) {
-        let failed = try await tried(on: boards, asJSON: asJSON, surroundings, act)
-        if failed > 0 {
-            throw .failed(layer: "boards", text: "\(failed) of \(boards.count) not done")
-        }
-    }
-
     /// Does `act` for each thing of a group. It prints the result of each at once, and goes on
-    /// after a refusal. If the authority does not answer, it stops and names what was not tried.
-    /// It returns how many were not done.
+    /// after a refusal. If the authority does not answer, or after ^C, it stops and names what was
+    /// not tried. Throws `degraded` if some were not done, and `failed` if none was.
     ///
     /// `act` returns what was done, in words and as the member `result`.
-    func tried<Member: GroupMember>(
-        on group: [Member], asJSON: Bool, _ surroundings: CommandEnvironment,
-        _ act: (Member) async throws(CommandFailure) -> (words: String, result: JSONValue)
-    ) async throws(CommandFailure) -> Int {
+    func each<Member: GroupMember>(
+        of group: [Member], asJSON: Bool, _ surroundings: CommandEnvironment,
+        _ act: @escaping @Sendable (Member) async throws(CommandFailure) -> (String, JSONValue)
+    ) async throws(CommandFailure) {
+        let interrupt = surroundings.takeInterrupt?()
+        let work = Task { await Self.tried(group, surroundings, act) }
+        let watch = Task {
+            guard let interrupt else { return }
+            await interrupt()
+            if !Task.isCancelled { work.cancel() }
+        }
+        let (outcomes, done, stopped) = await work.value
+        watch.cancel()
+        if asJSON { surroundings.emit(.array(outcomes)) }
+        if let stopped {
+            let isPart = done > 0 && stopped.exitStatus == .failed
+            throw isPart ? .degraded(stopped.sentence) : stopped
+        }
+        guard done < group.count else { return }
+        let words = "\(group.count - done) of \(group.count) not done"
+        throw done > 0 ? .degraded(words) : .failed(layer: Member.plural, text: words)
+    }
+
+    private static func tried<Member: GroupMember>(
+        _ group: [Member], _ surroundings: CommandEnvironment,
+        _ act: @Sendable (Member) async throws(CommandFailure) -> (String, JSONValue)
+    ) async -> (outcomes: [JSONValue], done: Int, stopped: CommandFailure?) {
         var outcomes: [JSONValue] = []
-        var failed = 0, stopped: CommandFailure?
+        var done = 0, stopped: CommandFailure?
         for member in group {
             var outcome = member.members
             outcome["done"] = .bool(false)
+            if Task.isCancelled, stopped == nil { stopped = .interrupted }
             do throws(CommandFailure) {
                 if let stopped { throw stopped }
                 let (words, result) = try await act(member)
+                done += 1
                 surroundings.step(true, "\(member.words): \(words)")
                 outcome["done"] = .bool(true)
                 outcome["result"] = result
             } catch {
-                failed += 1
-                let text = stopped == nil ? error.sentence : "not tried"
+                let isUnderWay = error == .interrupted && stopped == nil
+                let text = isUnderWay ? "interrupted; it may have been done"
+                    : stopped == nil ? error.sentence : "not tried"
                 surroundings.step(false, "\(member.words): \(text)")
                 outcome["error"] = .string(text)
                 if error.stopsGroup { stopped = error }
             }
             outcomes.append(.object(outcome))
         }
-        if asJSON { surroundings.emit(.array(outcomes)) }
-        if let stopped { throw stopped }
-        return failed
+        return (outcomes, done, stopped)
     }
 }
 
@@ -83,9 +96,13 @@ protocol GroupMember: Sendable {
     var words: String { get }
     /// The members of the JSON that say which thing it is.
     var members: [String: JSONValue] { get }
+    /// What several such things are called.
+    static var plural: String { get }
 }
 
 extension BoardRow: GroupMember {
+    static let plural = "boards"
+
     var words: String { "\(Printable.line(name)) (\(installation.description.prefix(8)))" }
 
     var members: [String: JSONValue] {
@@ -105,7 +122,7 @@ extension CommandFailure {
     /// Whether the next board would fail in the same way.
     fileprivate var stopsGroup: Bool {
         switch self {
-        case .offline, .notLoggedIn, .configuration: true
+        case .offline, .notLoggedIn, .configuration, .interrupted: true
         case .refused(let refusal):
             refusal.is(.invalidSession) || refusal.is(.sessionMissing) || refusal.is(.rateLimit)
         case .usage, .degraded, .failed: false

@@ -35,12 +35,12 @@ extension BoardsCommand {
 
         func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
             let client = try place.login(in: surroundings).client
-            var order: [String: JSONValue] = [:]
-            if let duration { order["durationMinutes"] = .integer(duration.seconds / 60) }
+            let order = duration.map { ["durationMinutes": JSONValue.integer($0.seconds / 60)] }
+                ?? [:]
             if let label = group.label {
                 let boards = try await client.group(label)
                 return try await client.each(of: boards, asJSON: place.json, surroundings) {
-                    (board) throws(CommandFailure) in
+                    [order] (board) throws(CommandFailure) in
                     let claim = try await renew(board.installation, order, client)
                     return ("the renewal is sent", claim.json)
                 }

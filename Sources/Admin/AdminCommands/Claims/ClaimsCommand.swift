@@ -84,18 +84,6 @@ extension AuthorityClient {
             }
         }
     }
-
-    /// Does `act` for each claim, like for boards, and goes on after a refusal. Throws `failed` if
-    /// none was done, and `degraded` if some were not.
-    func each(
-        of claims: [PreparedClaimRow], asJSON: Bool, _ surroundings: CommandEnvironment,
-        _ act: (PreparedClaimRow) async throws(CommandFailure) -> (String, JSONValue)
-    ) async throws(CommandFailure) {
-        let failed = try await tried(on: claims, asJSON: asJSON, surroundings, act)
-        guard failed > 0 else { return }
-        let words = "\(failed) of \(claims.count) not done"
-        throw failed < claims.count ? .degraded(words) : .failed(layer: "claims", text: words)
-    }
 }
 
 extension JSONObject {

@@ -82,6 +82,8 @@ extension PreparedClaimRow.Board {
 }
 
 extension PreparedClaimRow: GroupMember {
+    static let plural = "claims"
+
     /// The claim and its board in the line of the result.
     var words: String {
         "\(Printable.line(name)) (\(board?.fingerprint.description ?? "no board yet"))"
