@@ -38,7 +38,9 @@ def typed(command: list[str], answers: dict[str, str], environment: dict[str, st
 
 
 def _take_as_terminal() -> None:
-    """Opens the terminal that is standard input once more, which makes it the session's own."""
+    """Opens the terminal that is standard input once more, which makes it the session's own. A
+    shell starts what is in its background with ^C ignored, which all would inherit."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.close(os.open(os.ttyname(0), os.O_RDWR))
 
 
