@@ -104,18 +104,27 @@ struct ReplacementTests {
         #expect(desired.login == nil)
     }
 
-    @Test("may have been signed out or revoked: a scope stays with the board, all rights do not")
+    @Test("may have been signed out or revoked: its scope can only take rights then")
     func revoked() async throws {
-        let scope = try ScopeDocument(written: Array(#"{"default":"deny"}"#.utf8))
-        for (first, second) in [(scope, nil), (nil, scope)] {
+        func document(_ text: String) throws -> ScopeDocument {
+            try ScopeDocument(written: Array(text.utf8))
+        }
+        let narrow = try document(#"{"default":"deny"}"#)
+        let everything = try document(#"{"default":"allow","rules":[]}"#)
+        let topics = try document(#"{"default":"deny","topics":["barn/#"]}"#)
+        let cases: [(old: ScopeDocument?, new: ScopeDocument?, after: ScopeDocument?)] = [
+            (narrow, nil, narrow), (nil, narrow, narrow), (everything, narrow, narrow),
+            (topics, nil, nil), (topics, narrow, narrow),
+        ]
+        for one in cases {
             let house = try await House()
-            let bob = try await house.addUser("bob")
-            let old = try await house.provisioned(BoardDouble(), by: bob, scope: first)
-            let new = try await house.provisioned(BoardDouble(), by: bob, scope: second)
-            _ = try await house.authority.revoke(old.session, by: bob)
-            _ = try await replace(old, by: new, for: bob)
-            let view = try await house.authority.session(new.session, by: bob)
-            #expect(view.scope == scope)
+            let ada = try await house.login()
+            let old = try await house.provisioned(BoardDouble(), by: ada, scope: one.old)
+            let new = try await house.provisioned(BoardDouble(), by: ada, scope: one.new)
+            _ = try await house.authority.revoke(old.session, by: ada)
+            _ = try await replace(old, by: new, for: ada)
+            let view = try await house.authority.session(new.session, by: ada)
+            #expect(view.scope == one.after)
         }
     }
 

@@ -94,13 +94,24 @@ extension Authority {
         try act.transaction.save(record)
         var before = try act.transaction.activeSession(on: dead.installation)
         if before == nil { before = try act.transaction.lastEnded(on: dead.installation) }
-        // Somebody ended a revoked session, perhaps because it might do everything.
-        let mayWiden = before.map { $0.state == .active || $0.isRenewable } ?? false
-        guard let before, before.scope != session.scope, before.scope != nil || mayWiden else {
+        if let ended = before, ended.state != .active, !ended.isRenewable,
+            try !narrows(ended, session) {
+            before = nil
+        }
+        guard let before, before.scope != session.scope else {
             if asks { try tellUpdate(of: session, act.transaction, at: act.now) }
             return
         }
         try change(session, to: before.scope ?? .everything, act)
+    }
+
+    /// Whether the scope of an ended session can only take rights from another session. Somebody
+    /// ended it, perhaps for what it allowed; and topics are granted by administrators alone.
+    private func narrows(
+        _ ended: SessionRecord, _ session: SessionRecord
+    ) throws(AuthorityError) -> Bool {
+        guard session.scope == nil, let scope = ended.scope else { return false }
+        return try scope.document().topics.isEmpty
     }
 
     /// Ends all that lets the replaced board in.
