@@ -78,6 +78,19 @@ struct KeptConfigurationTests {
         #expect(try await old.save(Self.rules).errorCode == nil)
     }
 
+    @Test("that was kept while the authority's clock was far ahead is replaced by the next one")
+    func clockAhead() async throws {
+        let (house, bob, old, _) = try await house()
+        try await house.store.transact { transaction throws(AuthorityError) in
+            try transaction.keep(
+                KeptConfiguration(
+                    configuration: Self.rules, savedAt: house.clock.now + .seconds(86_400)),
+                of: old.board.installation)
+        }
+        #expect(try await old.save(Self.others).errorCode == nil)
+        #expect(try await kept(of: old, by: bob) == Self.others)
+    }
+
     @Test("is deleted when the board is released or has another owner")
     func forgotten() async throws {
         let (house, bob, old, _) = try await house()

@@ -72,10 +72,13 @@ extension Authority {
 extension BoardRequest {
     /// Two absent texts delete what was kept. A broker can hold a message back, so one that was
     /// made before the kept one is refused (142). If the board's clock went back, the board sends
-    /// its rules again later.
+    /// its rules again later. A time that is too far ahead was kept while the authority's clock
+    /// was, and does not count.
     func save(_ configuration: BoardConfiguration) throws(AuthorityError) -> BoardAnswer {
         let kept = try transaction.configuration(of: sender.board)
-        if let kept, message.issuedAt < kept.savedAt {
+        if let kept, message.issuedAt < kept.savedAt,
+            kept.savedAt <= now + AuthorityRules.clockTolerance
+        {
             return try reply(.error(Refusal(
                 .validation, "newer rules of this board are kept; send yours again later")))
         }
