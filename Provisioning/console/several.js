@@ -38,7 +38,7 @@ export function selection(cards, done, whole) {
   }
 
   async function all() {
-    if (!await whole()) return;
+    if (!await whole() || !isOn) return;
     for (const id of cards.keys()) chosen.add(id);
     show();
   }

@@ -13,11 +13,9 @@ extension MemoryTransaction {
     func claimCodeEnd(
         in scope: RequestScope, skipping skipped: Int, after now: Timestamp
     ) -> Timestamp? {
-        let counted = if case .all = scope { tables.claimCodes } else {
-            tables.claimCodes.filter { $0.state != .claimed }
-        }
-        return scope.end(
-            of: counted.map { ($0.origin, $0.endsAt) }, skipping: skipped, after: now)
+        scope.end(
+            of: tables.claimCodes.filter { $0.state != .claimed }.map { ($0.origin, $0.endsAt) },
+            skipping: skipped, after: now)
     }
 
     func insert(_ code: ClaimCodeRecord) -> Bool {

@@ -7,7 +7,7 @@ package import Wire
 /// Source: the wire contract, The short code.
 package protocol ClaimCodeFrontend {
     /// Makes a code that lives for ten minutes. 155 if there are too many, in all or from this
-    /// address. An address and a network are free again of a code that claimed its board.
+    /// address. A code that claimed its board does not count.
     func openClaimCode(_ order: ClaimCodeOrder) async throws(AuthorityError) -> OpenClaimCode
     /// What happened to the code of a board. 101 if it is over; 119 if somebody refused it.
     func claimCodeState(_ code: DeviceCode) async throws(AuthorityError) -> ClaimCodeState

@@ -58,7 +58,7 @@ package protocol ClaimCodeTable {
     func claimCode(deviceHash: [UInt8]) throws(AuthorityError) -> ClaimCodeRecord?
     func claimCode(userHash: [UInt8]) throws(AuthorityError) -> ClaimCodeRecord?
     /// The end of the newest code but `skipped` that has not ended yet. Nil if there are no more
-    /// than `skipped`. Codes that claimed their board count in `all` only.
+    /// than `skipped`. Codes that claimed their board do not count.
     func claimCodeEnd(
         in scope: RequestScope, skipping skipped: Int, after now: Timestamp
     ) throws(AuthorityError) -> Timestamp?

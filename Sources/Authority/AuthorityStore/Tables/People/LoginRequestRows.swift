@@ -26,19 +26,20 @@ extension StoreTransaction {
     }
 
     /// The end of the newest row but `skipped` of a table of requests that anybody may make.
-    /// Only rows that meet `narrowing` count for an address and for a network.
+    /// Only rows that meet `narrowing` count.
     func requestEnd(
         _ table: String, in scope: RequestScope, skipping skipped: Int, after now: Timestamp,
         atMost latest: Timestamp, narrowing: String = "TRUE"
     ) throws(AuthorityError) -> Timestamp? {
         let (condition, key): (String, [(any SQLBindable)?]) = switch scope {
-        case .address(let address): ("address = ?4 AND \(narrowing) AND ", [address])
-        case .network(let network): ("network = ?4 AND \(narrowing) AND ", [network])
-        case .all: ("", [])
+        case .address(let address): ("address = ?4", [address])
+        case .network(let network): ("network = ?4", [network])
+        case .all: ("TRUE", [])
         }
         let found = try row(
             """
-            SELECT ends_at FROM \(table) WHERE \(condition)ends_at BETWEEN ?1 AND ?2
+            SELECT ends_at FROM \(table)
+            WHERE \(condition) AND \(narrowing) AND ends_at BETWEEN ?1 AND ?2
             ORDER BY ends_at DESC LIMIT 1 OFFSET ?3
             """,
             [now.milliseconds + 1, latest.milliseconds, Int64(skipped)] + key)
