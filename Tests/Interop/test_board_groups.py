@@ -1,6 +1,5 @@
 """The acts of the command line on all boards of a label: each result by its board."""
 
-import http.client
 import http.server
 import json
 import signal
@@ -8,6 +7,7 @@ import threading
 
 import pytest
 
+from bench.forwarding import forwarded
 from bench.house import Person
 from bench.listed_boards import ListedBoard, add_boards
 from bench.program import Program
@@ -123,13 +123,8 @@ class ProxyHandler(http.server.BaseHTTPRequestHandler):
             if self.server.holds:
                 self.server.end.wait(60)
             return
-        onward = http.client.HTTPConnection("127.0.0.1", self.server.target, timeout=60)
-        headers = {k: v for k, v in self.headers.items() if k.lower() != "host"}
-        onward.request(self.command, self.path, body or None, headers)
-        answer = onward.getresponse()
-        text = answer.read()
-        onward.close()
-        self.send_response(answer.status)
+        status, text = forwarded(self, self.server.target, body)
+        self.send_response(status)
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()
         self.wfile.write(text)

@@ -166,7 +166,7 @@ def test_without_a_terminal_or_an_authority_there_is_the_url_alone(house):
 
 
 def test_a_yes_for_a_claim_that_the_board_has_no_more_sends_nothing(house):
-    board = add(house, "paired anew")
+    board = add(house, "paired again")
     screen = Screen(board, base(house))
     code = screen.code()
     must(house.admin, "claim", code)

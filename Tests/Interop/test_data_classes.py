@@ -1,7 +1,6 @@
 """What boards wrote, as Parse's clients query it and as `postern export` prints it."""
 
 import csv
-import http.client
 import http.server
 import io
 import json
@@ -11,6 +10,7 @@ import urllib.parse
 
 import pytest
 
+from bench.forwarding import forwarded
 from bench.house import Person
 from bench.waiting import until
 from conftest import assert_nothing_leaked
@@ -200,13 +200,8 @@ class FaultyHandler(http.server.BaseHTTPRequestHandler):
             return self.answer(503, b"busy", {"Retry-After": "1"})
         if fault == "gone":
             return self.cut()
-        onward = http.client.HTTPConnection("127.0.0.1", self.server.target, timeout=60)
-        headers = {k: v for k, v in self.headers.items() if k.lower() != "host"}
-        onward.request(self.command, self.path, body or None, headers)
-        answer = onward.getresponse()
-        text = answer.read()
-        onward.close()
-        self.answer(answer.status, text, {}, len(text) // 2 if fault == "cut" else None)
+        status, text = forwarded(self, self.server.target, body)
+        self.answer(status, text, {}, len(text) // 2 if fault == "cut" else None)
 
     do_POST = do_GET
 

@@ -40,7 +40,7 @@ extension BoardsCommand {
             if let label = group.label {
                 let boards = try await client.group(label)
                 return try await client.each(of: boards, asJSON: place.json, surroundings) {
-                    [order] (board) throws(CommandFailure) in
+                    (board) throws(CommandFailure) in
                     let claim = try await renew(board.installation, order, client)
                     return ("the renewal is sent", claim.json)
                 }

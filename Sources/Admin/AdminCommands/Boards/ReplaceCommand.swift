@@ -13,7 +13,8 @@ extension BoardsCommand {
                 What waited on it is lost. The old board's policy and routes come along if both \
                 have [backup] configuration = true in their agent.toml. If the new one has sent \
                 its own, the old ones are deleted: `postern boards configuration OLD --out \
-                FOLDER` saves them before.
+                FOLDER` saves them before. If the old board was revoked or signed out, its scope \
+                comes along only where the new one has none, and only if it grants no topics.
                 """)
 
         @OptionGroup var place: Place
